@@ -1,0 +1,1 @@
+"""What can be said: ids, events, evidence, facts, gaps, wire numbers, table schemas. Stdlib only."""
