@@ -1,0 +1,426 @@
+"""Decode I/O files into numpy columns: every record of a spool, by type, with global addresses.
+
+An *address* is the position of a record in units of 16 bytes, counted through
+all files of one reading in order of name: ``file.base + reference``. With it a
+reference of any file is one integer, and because records are found in order of
+position, every column is sorted by address and looked up by binary search.
+
+MIXED blocks are walked once, which yields the positions of each type; the
+records are then gathered with numpy. IO blocks (full mode) are arrays already
+and are given block by block, see ``Records.io_blocks``.
+
+Damage: a block that cannot be followed is left and the walk goes on at the
+next block header (``Damage`` says how many bytes were passed over). A torn
+record (type 0) is stepped over as ``record.h`` says. Not here: what records
+mean (``provio.pipeline``).
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from provio.errors import EvidenceError
+from provio.model.wire import BLOCK_MAGIC, FORMAT_MINOR, HEADER_SIZE, BlockKind, RecordType
+from provio.tracers.layout import BLOCK, IO, RECORDS, STRING, UNIT
+from provio.tracers.spool_files import Header, IoFile, open_io_file
+
+Ints: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[Any]
+
+_MAGIC_BYTES: Final = BLOCK_MAGIC.to_bytes(4, "little")
+_BLOCK_UNITS: Final = BLOCK.itemsize // UNIT
+_BATCH: Final = 64 << 20
+_TYPES: Final = max(RecordType) + 1
+_LEAST: Final = tuple(RECORDS[RecordType(t)].itemsize // UNIT if t in RECORDS else 1 for t in range(_TYPES))
+"""Smallest size in units of each record type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Part of a file that could not be followed.
+
+    Attributes:
+        file: path, position: byte where the walk lost its way, length: bytes passed over.
+        reason: a phrase; empty ``length`` means the whole file was refused.
+    """
+
+    file: Path
+    position: int
+    length: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolFile:
+    """An accepted file and the address of its first byte."""
+
+    header: Header
+    base: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Columns that say under which thread, image and epoch the records from ``addr`` on stand.
+
+    ``image`` and ``epoch`` are addresses, -1 for none.
+    """
+
+    addr: Ints
+    pid: Ints
+    tid: Ints
+    image: Ints
+    epoch: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class IoBlock:
+    """The I/O records of one block; ``base`` is the address base of their file."""
+
+    base: int
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Everything that a set of I/O files holds.
+
+    Attributes:
+        files: accepted files in order of name.
+        rows: structured array per record type (STRING excluded), sorted by address.
+        addr: the addresses of those rows.
+        strings: distinct byte strings; number 0 is the empty string.
+        string_addr, string_id: address of each STRING record and its number in ``strings``.
+        truncated: numbers of strings that the tracer had to cut.
+        segments: who wrote the records from an address on.
+        damage: what could not be read.
+        io_files: files with IO blocks (kept open for ``io_blocks``).
+    """
+
+    files: Sequence[SpoolFile]
+    rows: dict[RecordType, Rows]
+    addr: dict[RecordType, Ints]
+    strings: Sequence[bytes]
+    string_addr: Ints
+    string_id: Ints
+    truncated: frozenset[int]
+    segments: Segment
+    damage: Sequence[Damage]
+    io_files: Sequence[tuple[SpoolFile, IoFile, Sequence[tuple[int, int]]]]
+
+    def file_of(self, addr: Ints) -> Ints:
+        """Return the index of the file in which each address lies."""
+        bases = np.array([f.base for f in self.files], dtype=np.int64)
+        return np.searchsorted(bases, addr, side="right") - 1
+
+    def bases(self, kind: RecordType) -> Ints:
+        """Return for each row of a type the base of its file, to be added to its references."""
+        bases = np.array([f.base for f in self.files], dtype=np.int64)
+        if not len(bases):
+            return np.empty(0, dtype=np.int64)
+        return bases[self.file_of(self.addr[kind])]
+
+    def text(self, addr: Ints) -> Ints:
+        """Return the string numbers at addresses; 0 (empty) where there is no string."""
+        return lookup(self.string_addr, addr, self.string_id, missing=0)
+
+    def refs(self, kind: RecordType, name: str) -> Ints:
+        """Return a reference column as addresses, -1 for none."""
+        ref = self.rows[kind][name].astype(np.int64)
+        return np.where(ref > 0, ref + self.bases(kind), -1)
+
+    def texts(self, kind: RecordType, name: str) -> Ints:
+        """Return a column of string references as string numbers."""
+        return self.text(self.refs(kind, name))
+
+    def io_blocks(self) -> Iterator[IoBlock]:
+        """Yield the I/O records of full mode, block by block, torn ones left out."""
+        for spool, file, spans in self.io_files:
+            for start, end in spans:
+                count = (end - start) // IO.itemsize
+                rows = np.frombuffer(file.data, dtype=IO, count=count, offset=start)
+                kept = rows[rows["type"] == RecordType.IO]
+                if len(kept):
+                    yield IoBlock(spool.base, kept)
+
+
+def lookup(keys: Ints, wanted: Ints, values: Ints, *, missing: int = -1) -> Ints:
+    """Return ``values`` at the positions where sorted ``keys`` equal ``wanted``, else ``missing``."""
+    if not len(keys):
+        return np.full(len(wanted), missing, dtype=np.int64)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], missing)
+
+
+def read_records(paths: Sequence[Path]) -> Records:
+    """Decode I/O files.
+
+    A file that is refused because it is foreign or cut becomes ``Damage``; one of a
+    newer major version is an error, because a newer provio could read it.
+
+    Raises:
+        EvidenceError: a file of a newer format.
+    """
+    reader = _Reader()
+    for path in sorted(paths):
+        try:
+            file = open_io_file(path)
+        except EvidenceError as error:
+            if "format version" in error.message:
+                raise
+            reader.damage.append(Damage(path, 0, 0, error.message))
+            continue
+        if file is not None:
+            reader.add(file)
+    return reader.finish()
+
+
+class _Reader:
+    """Collects files into batches and decodes each batch with a constant number of numpy calls."""
+
+    def __init__(self) -> None:
+        self.damage: list[Damage] = []
+        self._files: list[SpoolFile] = []
+        self._io: list[tuple[SpoolFile, IoFile, Sequence[tuple[int, int]]]] = []
+        self._pending: list[tuple[SpoolFile, IoFile]] = []
+        self._pending_bytes = 0
+        self._next_base = 0
+        self._parts: dict[RecordType, list[Rows]] = {t: [] for t in RECORDS if t != RecordType.STRING}
+        self._addrs: dict[RecordType, list[Ints]] = {t: [] for t in RECORDS}
+        self._numbers: dict[bytes, int] = {b"": 0}
+        self._string_ids: list[Ints] = []
+        self._truncated: set[int] = set()
+        self._segments: list[tuple[int, int, int, int, int]] = []
+
+    def add(self, file: IoFile) -> None:
+        """Take a file; it is decoded with its neighbours when enough bytes are there."""
+        spool = SpoolFile(file.header, self._next_base, file.size)
+        self._files.append(spool)
+        self._next_base += -(-file.size // UNIT) + 1
+        if isinstance(file.data, mmap.mmap):
+            self._flush()
+            self._decode(file.data, [(spool, file, 0)])
+            return
+        self._pending.append((spool, file))
+        self._pending_bytes += file.size
+        if self._pending_bytes >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Decode what is pending from one joined buffer, laid out as the addresses are."""
+        if not self._pending:
+            return
+        first = self._pending[0][0].base
+        pieces: list[bytes] = []
+        placed: list[tuple[SpoolFile, IoFile, int]] = []
+        for spool, file in self._pending:
+            assert isinstance(file.data, bytes)
+            placed.append((spool, file, (spool.base - first) * UNIT))
+            pieces.extend((file.data, b"\0" * (UNIT + -file.size % UNIT)))
+        self._pending, self._pending_bytes = [], 0
+        self._decode(b"".join(pieces), placed)
+
+    def _decode(self, data: bytes | mmap.mmap, placed: Sequence[tuple[SpoolFile, IoFile, int]]) -> None:
+        shift = placed[0][0].base  # the buffer begins at the first file
+        walker = _Walker(data, shift, self.damage)
+        for spool, file, offset in placed:
+            spans = walker.file(spool, offset)
+            if spans:
+                self._io.append((spool, file, [(a - offset, b - offset) for a, b in spans]))
+        self._segments.extend(walker.segments)
+        units = np.frombuffer(data, dtype="V16", count=len(data) // UNIT)
+        for kind, layout in RECORDS.items():
+            at = np.array(walker.found[kind], dtype=np.int64)
+            self._addrs[kind].append(at + shift)
+            rows = _gather(units, at, layout)
+            if kind == RecordType.STRING:
+                self._intern(data, at, rows)
+            else:
+                self._parts[kind].append(rows)
+        walker.release()
+
+    def _intern(self, data: bytes | mmap.mmap, at: Ints, rows: Rows) -> None:
+        """Number the distinct strings; a length beyond its record is cut to the record."""
+        starts = at * UNIT + 8
+        room = rows["units"].astype(np.int64) * UNIT - 8
+        ends = starts + np.minimum(rows["length"].astype(np.int64), room)
+        numbers = self._numbers
+        ids = [
+            numbers.setdefault(data[a:b], len(numbers))
+            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        column = np.array(ids, dtype=np.int64)
+        self._string_ids.append(column)
+        self._truncated.update(column[(rows["op"] & 1) == 1].tolist())
+
+    def finish(self) -> Records:
+        """Decode the rest and join the batches."""
+        self._flush()
+        segments = np.array(self._segments, dtype=np.int64).reshape(-1, 5)
+        addr = {t: _join(a, np.dtype(np.int64)) for t, a in self._addrs.items()}
+        return Records(
+            files=self._files,
+            rows={t: _join(p, RECORDS[t]) for t, p in self._parts.items()},
+            addr=addr,
+            strings=list(self._numbers),
+            string_addr=addr[RecordType.STRING],
+            string_id=_join(self._string_ids, np.dtype(np.int64)),
+            truncated=frozenset(self._truncated),
+            segments=Segment(*(segments[:, i] for i in range(5))),
+            damage=self.damage,
+            io_files=self._io,
+        )
+
+
+def _join(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def _gather(units: Rows, at: Ints, layout: np.dtype[Any]) -> Rows:
+    """Copy records at unit positions into a structured array."""
+    width = layout.itemsize // UNIT
+    if not len(at):
+        return np.empty(0, dtype=layout)
+    picked = units[at[:, None] + np.arange(width)]
+    return np.ascontiguousarray(picked).view(layout).reshape(len(at))
+
+
+class _Walker:
+    """Steps through the blocks and records of files in one buffer.
+
+    ``found[type]`` collects unit positions in the buffer, ``shift`` makes them
+    addresses; ``segments`` holds (address, pid, tid, image address, epoch address).
+    """
+
+    def __init__(self, data: bytes | mmap.mmap, shift: int, damage: list[Damage]) -> None:
+        self._data = data
+        self._shift = shift
+        self._damage = damage
+        self._view = memoryview(data)
+        whole = len(data) // 4 * 4
+        self._words = self._view[:whole].cast("I")
+        self.found: list[list[int]] = [[] for _ in range(_TYPES)]
+        self.segments: list[tuple[int, int, int, int, int]] = []
+
+    def release(self) -> None:
+        """Let go of the buffer, so that a mapping can be closed."""
+        self._words.release()
+        self._view.release()
+
+    def file(self, spool: SpoolFile, offset: int) -> list[tuple[int, int]]:
+        """Walk one file that begins at byte ``offset``; return the byte spans of its IO records."""
+        spans: list[tuple[int, int]] = []
+        position, end = offset + HEADER_SIZE, offset + spool.size
+        strict = spool.header.minor <= FORMAT_MINOR
+        while position + BLOCK.itemsize <= end:
+            length = self._block_length(position, end)
+            if not length:
+                position = self._resync(spool, offset, position, end)
+                continue
+            kind = self._words[position // 4 + 3] & 0xFFFF
+            if kind == BlockKind.IO:
+                spans.append((position + BLOCK.itemsize, position + length))
+            else:
+                self._mixed(spool, offset, position, length, strict=strict)
+            position += length
+        return spans
+
+    def _block_length(self, position: int, end: int) -> int:
+        """Return the length of the block at a position, 0 if there is no sound block header."""
+        at = position // 4
+        if self._words[at] != BLOCK_MAGIC:
+            return 0
+        length = self._words[at + 1]
+        kind = self._words[at + 3] & 0xFFFF
+        if length % UNIT or length < BLOCK.itemsize or kind not in (BlockKind.MIXED, BlockKind.IO):
+            return 0
+        return min(length, (end - position) // UNIT * UNIT)  # a file cut within its last block
+
+    def _resync(self, spool: SpoolFile, offset: int, position: int, end: int) -> int:
+        """Find the next block header; what lies between is damage unless it is all zeros (taken, unused)."""
+        at = position
+        while (at := self._data.find(_MAGIC_BYTES, at + 4, end)) >= 0:
+            if (at - offset) % UNIT == 0 and at + BLOCK.itemsize <= end and self._block_length(at, end):
+                break
+        else:
+            at = end
+        if np.frombuffer(self._data, dtype=np.uint8, count=at - position, offset=position).any():
+            self._lost(spool, position - offset, at - position, "no block header")
+        return at
+
+    def _lost(self, spool: SpoolFile, position: int, length: int, reason: str) -> None:
+        self._damage.append(Damage(spool.header.path, position, length, reason))
+
+    def _mixed(self, spool: SpoolFile, offset: int, position: int, length: int, *, strict: bool) -> None:
+        words = self._words
+        at = position // 4
+        used = words[at + 2]
+        start, last = position // UNIT + _BLOCK_UNITS, (position + length) // UNIT
+        end = position // UNIT + used // UNIT if BLOCK.itemsize <= used <= length else last
+        state = _State(words[at + 4], words[at + 5], words[at + 6], words[at + 7], spool.base)
+        self._segment(start, state)  # one for the block, one more at each change within it
+        stopped = self._walk(start, end, state, strict=strict)
+        if stopped == end and end < last and self._anything(end, last):
+            stopped = self._walk(end, last, state, strict=strict)  # `used` lagged behind
+            end = last
+        if stopped < end:
+            self._lost(spool, stopped * UNIT - offset, (last - stopped) * UNIT, "a record does not fit")
+
+    def _anything(self, start: int, end: int) -> bool:
+        count = (end - start) * UNIT
+        return bool(np.frombuffer(self._data, dtype=np.uint8, count=count, offset=start * UNIT).any())
+
+    def _segment(self, unit: int, state: _State) -> None:
+        self.segments.append((unit + self._shift, state.pid, state.tid, state.image, state.epoch))
+
+    def _walk(self, unit: int, end: int, state: _State, *, strict: bool) -> int:
+        """Collect the records between two units; return where it stopped (``end`` if all was sound)."""
+        words = self._words
+        add: list[Callable[[int], None]] = [rows.append for rows in self.found]
+        while unit < end:
+            word = words[unit * 4]
+            kind, size = word & 0xFF, word >> 16
+            if kind == 0:
+                unit += size or 1
+                continue
+            if kind >= _TYPES:
+                if strict or not size:
+                    return unit
+                unit += size
+                continue
+            if size < _LEAST[kind] or unit + size > end:
+                return unit
+            add[kind](unit)
+            if kind in (RecordType.IMAGE, RecordType.EPOCH):
+                state.changed(kind, words, unit, unit + self._shift)
+                self._segment(unit, state)
+            unit += size
+        return min(unit, end)
+
+
+class _State:
+    """The thread, image and epoch in force while a block is walked; references become addresses."""
+
+    __slots__ = ("_base", "epoch", "image", "pid", "tid")
+
+    def __init__(self, pid: int, tid: int, image: int, epoch: int, base: int) -> None:
+        self.pid, self.tid, self._base = pid, tid, base
+        self.image = image + base if image else -1
+        self.epoch = epoch + base if epoch else -1
+
+    def changed(self, kind: int, words: memoryview, unit: int, addr: int) -> None:
+        """Follow an IMAGE or EPOCH record; an epoch of another thread or image does not concern this one."""
+        if kind == RecordType.IMAGE:
+            self.image, self.epoch = addr, -1
+            return
+        at = unit * 4
+        image, tid = words[at + 1], words[at + 2]
+        if tid in (0, self.tid) and image + self._base == self.image:
+            self.epoch = addr
