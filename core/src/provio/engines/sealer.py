@@ -1,0 +1,46 @@
+"""Starting the sealer: a detached process that turns the spool into a generation.
+
+Here: only the start, by the engine that ends. What it does is ``provio.pipeline``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from provio.engines.environment import clean_environment
+from provio.engines.spool import Spool
+
+
+def start_sealer(spool: Spool) -> bool:
+    """Start ``provio seal`` for a run that is over, and do not wait for it.
+
+    It runs untraced, in a session of its own, with its output in the spool
+    (``seal.log``), so that it neither holds the engine's pipes open nor dies
+    with its terminal.
+
+    Returns:
+        Whether it could be started; if not, the next command seals the run.
+    """
+    command = [sys.executable, "-m", "provio", "seal", "--detached", spool.run.run_id]
+    try:
+        log = os.open(spool.path / "seal.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    try:
+        child = subprocess.Popen(
+            [*command, "--store", str(spool.store)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd="/",  # the workflow's directory may be unmounted or removed
+            env=clean_environment(),
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        return False
+    finally:
+        os.close(log)
+    child.returncode = 0  # it outlives us: no warning about a child that was not waited for
+    return True
