@@ -1,0 +1,267 @@
+"""The files of attempts, declared against observed: read but not declared, declared but never read.
+
+Noise (libraries, locales, the interpreter's own files, see ``files.category``)
+is counted, not listed. What an attempt wrote and removed again is its scratch.
+A declared directory covers what is below it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from provio.query.paths import names_of, path_json
+from provio.query.source import Row, Source, parsed, select_in
+
+READS: Final = frozenset({"read", "mapped-read", "list", "listdir", "readlink", "copy_range"})
+WRITES: Final = frozenset({"write", "create", "truncate", "mapped-write", "fallocate", "symlink", "mkdir", "mknod"})
+_INPUT_ROLES: Final = frozenset({"input", "script", "config", "environment"})
+_OUTPUT_ROLES: Final = frozenset({"output", "log", "benchmark"})
+_FILE_ROLES: Final = _INPUT_ROLES | _OUTPUT_ROLES
+_MUST_BE_READ: Final = frozenset({"input"})
+
+
+class Status(StrEnum):
+    """How what was declared compares with what was seen."""
+
+    DECLARED = "declared"
+    UNDECLARED_READ = "undeclared-read"
+    UNDECLARED_WRITE = "undeclared-write"
+    NEVER_READ = "never-read"
+    NEVER_WRITTEN = "never-written"
+    SCRATCH = "scratch"
+    ABSENT = "absent"
+    """Looked for and not there: its appearance would change the task."""
+    LOOKED_AT = "looked-at"
+    """Only its name or status was asked for."""
+    UNKNOWN = "no-declaration"
+    """The engine declares nothing for this attempt, so nothing can be undeclared."""
+
+
+FINDINGS: Final = (Status.UNDECLARED_READ, Status.UNDECLARED_WRITE, Status.NEVER_READ, Status.NEVER_WRITTEN)
+
+
+@dataclass(slots=True)
+class _Use:
+    """What one attempt did with one file, summed over its processes."""
+
+    attempt: str
+    file: int
+    path: bytes
+    names: tuple[bytes, ...]
+    kind: str
+    category: str
+    operations: dict[str, int] = field(default_factory=dict)
+    bytes_read: int = 0
+    bytes_written: int = 0
+    failed_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FileUse:
+    """One file of one attempt.
+
+    Attributes:
+        roles: as what it was declared (input, output, log, ...), empty if not.
+        operations: how often each kind of operation was done to it; empty where declared only.
+        bytes_read, bytes_written: by this attempt; 0 where only declared.
+    """
+
+    attempt: str
+    path: bytes
+    status: Status
+    roles: tuple[str, ...]
+    operations: dict[str, int]
+    bytes_read: int
+    bytes_written: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object."""
+        return {
+            "attempt": self.attempt,
+            **path_json(self.path),
+            "status": str(self.status),
+            "roles": list(self.roles),
+            "operations": self.operations,
+            "bytes_read": self.bytes_read,
+            "bytes_written": self.bytes_written,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFiles:
+    """The files of one attempt; ``noise`` counts the files left out, by category."""
+
+    attempt: str
+    files: tuple[FileUse, ...]
+    noise: dict[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object."""
+        return {
+            "attempt": self.attempt,
+            "files": [use.to_json() for use in self.files],
+            "noise": self.noise,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    role: str
+    path: bytes
+    directory: bool
+
+
+def files_of(source: Source, attempts: Sequence[str]) -> list[AttemptFiles]:
+    """Return the files of these attempts, each compared with what the attempt declares."""
+    uses = _uses(source, attempts)
+    noise = _noise(source, attempts)
+    declared = _declared(source, attempts)
+    removed = _removed(source, attempts)
+    return [
+        AttemptFiles(
+            attempt,
+            tuple(_compare(attempt, uses.get(attempt, []), declared.get(attempt, []), removed)),
+            noise.get(attempt, {}),
+        )
+        for attempt in attempts
+    ]
+
+
+def findings(source: Source, attempts: Sequence[str] | None = None) -> list[FileUse]:
+    """Return what was declared wrongly in a run (or in these attempts): the uses in ``FINDINGS``.
+
+    Only attempts that succeeded can have *unread* or *unwritten* declarations: a
+    failed one may not have come so far.
+    """
+    if attempts is None:
+        attempts = [row[0] for row in source.sql("SELECT attempt FROM attempts ORDER BY task, ordinal")]
+    finished = {row[0] for row in source.sql("SELECT attempt FROM attempts WHERE state = 'succeeded'")}
+    return [
+        use
+        for answer in files_of(source, attempts)
+        for use in answer.files
+        if use.status in FINDINGS
+        and (use.attempt in finished or use.status not in (Status.NEVER_READ, Status.NEVER_WRITTEN))
+    ]
+
+
+def _uses(source: Source, attempts: Sequence[str]) -> dict[str, list[_Use]]:
+    """Sum the accesses of attempts per file, noise left out."""
+    rows = select_in(
+        source,
+        "SELECT a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation, sum(a.count), sum(a.bytes), "
+        "min(CASE WHEN a.err = 0 THEN 0 ELSE 1 END) FROM accesses a JOIN files f ON f.file = a.file "
+        "WHERE f.category = 'data' AND a.attempt IN ({}) "
+        "GROUP BY a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation",
+        attempts,
+    )
+    found: dict[tuple[str, int], _Use] = {}
+    for row in rows:
+        _add(found, row)
+    by_attempt: dict[str, list[_Use]] = {}
+    for use in sorted(found.values(), key=lambda use: (use.attempt, use.path, use.file)):
+        by_attempt.setdefault(use.attempt, []).append(use)
+    return by_attempt
+
+
+def _add(found: dict[tuple[str, int], _Use], row: Row) -> None:
+    attempt, file, path, names, kind, category, operation, count, moved, failed = row
+    use = found.get((attempt, file))
+    if use is None:
+        use = _Use(attempt, file, bytes(path), names_of(names), kind, category)
+        found[attempt, file] = use
+    use.operations[operation] = int(count)
+    use.failed_only = use.failed_only and bool(failed)
+    if operation in WRITES:
+        use.bytes_written += int(moved or 0)
+    elif operation in READS:
+        use.bytes_read += int(moved or 0)
+
+
+def _noise(source: Source, attempts: Sequence[str]) -> dict[str, dict[str, int]]:
+    rows = select_in(
+        source,
+        "SELECT a.attempt, f.category, count(DISTINCT a.file) FROM accesses a JOIN files f ON f.file = a.file "
+        "WHERE f.category <> 'data' AND a.attempt IN ({}) GROUP BY a.attempt, f.category ORDER BY 1, 2",
+        attempts,
+    )
+    found: dict[str, dict[str, int]] = {}
+    for attempt, category, count in rows:
+        found.setdefault(attempt, {})[category] = count
+    return found
+
+
+def _removed(source: Source, attempts: Sequence[str]) -> dict[tuple[str, int], bool]:
+    """Return (attempt, file) of versions that attempts made -> whether all of them are gone."""
+    rows = select_in(
+        source,
+        "SELECT writer_attempt, file, min(CASE WHEN ended = 'unlinked' THEN 1 ELSE 0 END) FROM versions "
+        "WHERE writer_attempt IN ({}) GROUP BY writer_attempt, file",
+        attempts,
+    )
+    return {(attempt, file): bool(gone) for attempt, file, gone in rows}
+
+
+def _declared(source: Source, attempts: Sequence[str]) -> dict[str, list[_Declared]]:
+    rows = select_in(
+        source,
+        "SELECT d.attempt, d.role, d.value, d.flags, a.cwd FROM declared d "
+        "JOIN attempts a ON a.attempt = d.attempt WHERE d.attempt IN ({})",
+        attempts,
+    )
+    found: dict[str, list[_Declared]] = {}
+    for attempt, role, value, flags, cwd in rows:
+        if role in _FILE_ROLES:
+            path = os.path.normpath(os.path.join(os.fsencode(cwd or "/"), os.fsencode(value)))
+            found.setdefault(attempt, []).append(_Declared(role, path, "directory" in parsed(flags, [])))
+    return found
+
+
+def _compare(
+    attempt: str, uses: Iterable[_Use], declared: Sequence[_Declared], removed: dict[tuple[str, int], bool]
+) -> Iterable[FileUse]:
+    """Yield each file seen with its status, then what was declared and not seen."""
+    met: dict[_Declared, set[str]] = {item: set() for item in declared}
+    for use in uses:
+        matching = [item for item in declared if _covers(item, use)]
+        for item in matching:
+            met[item] |= use.operations.keys() if not use.failed_only else set()
+        status = _status(use, matching, bool(declared), removed.get((use.attempt, use.file)))
+        roles = tuple(sorted({item.role for item in matching}))
+        yield FileUse(
+            use.attempt, use.path, status, roles, use.operations, use.bytes_read, use.bytes_written
+        )
+    yield from _unmet(attempt, met)
+
+
+def _covers(item: _Declared, use: _Use) -> bool:
+    names = {use.path, *use.names}
+    return item.path in names or any(name.startswith(item.path + b"/") for name in names)
+
+
+def _status(use: _Use, matching: Sequence[_Declared], declares: bool, removed: bool | None) -> Status:  # noqa: FBT001
+    """Decide one file's status; ``removed`` is None where the attempt made no version of it."""
+    if use.kind == "absent" or use.failed_only:
+        return Status.ABSENT
+    if not use.operations.keys() & (READS | WRITES) and removed is None:
+        return Status.LOOKED_AT
+    if matching:
+        return Status.DECLARED
+    if removed:
+        return Status.SCRATCH
+    if not declares:
+        return Status.UNKNOWN
+    wrote = removed is not None or use.operations.keys() & WRITES
+    return Status.UNDECLARED_WRITE if wrote else Status.UNDECLARED_READ
+
+
+def _unmet(attempt: str, met: dict[_Declared, set[str]]) -> Iterable[FileUse]:
+    for item, operations in sorted(met.items(), key=lambda pair: (pair[0].role, pair[0].path)):
+        if item.role in _MUST_BE_READ and not operations & READS:
+            yield FileUse(attempt, item.path, Status.NEVER_READ, (item.role,), {}, 0, 0)
+        elif item.role in _OUTPUT_ROLES and not operations:
+            yield FileUse(attempt, item.path, Status.NEVER_WRITTEN, (item.role,), {}, 0, 0)
