@@ -11,9 +11,10 @@ than a secret shown.
    ``_`` and without digits at its end, it ends in one of ``SECRET_ENDINGS``. A
    closing quote (also ``\\"``) may follow the name. Then:
    ``NAME=value`` (blanks allowed around): the value is a shell word;
-   ``NAME: value``: up to a line end, quote, comma or closing bracket, or a
-   quoted word; ``NAME:value``: a shell word; ``--name value`` and ``-name
-   value``: the next shell word, unless that begins with ``--``.
+   ``NAME: value``: up to a line end, quote, comma or closing bracket;
+   ``NAME: "value"``: up to the closing quote; ``NAME:value``: a shell word;
+   ``--name value`` and ``-name value``: the next shell word, unless that begins
+   with ``--``.
    ``Authorization`` hides everything up to the line end or a quote.
 3. ``scheme://user:password@``: the password.
 4. ``Bearer value``.
@@ -175,19 +176,25 @@ def _hide_named(text: str) -> str:
 
 def _value_after(text: str, name: str, at: int) -> tuple[int, int]:
     """Return begin and end of the value of a name that ends at ``at``; equal if it has none."""
-    after_quote = _skip_quote(text, at)
+    after_quote = at + len(_quote_at(text, at))
     sign = _skip(text, after_quote, _BLANK)
-    if text[sign : sign + 1] in {"=", ":"} and sign < len(text):
+    if text[sign : sign + 1] in {"=", ":"}:
         begin = _skip(text, _skip(text, sign, "=:"), _BLANK)
         if name.lower().endswith("authorization"):
             return begin, _line_end(text, begin, "\"'")
-        spaced = text[begin - 1] in _BLANK
-        if text[sign] == ":" and spaced and not _opens_quote(text, begin):
-            return begin, _line_end(text, begin, "\"',}]")
+        if text[sign] == ":":
+            return begin, _end_after_colon(text, begin)
         return begin, _word_end(text, begin)
     if name.startswith("-") and after_quote == at and sign > at and not text.startswith("--", sign):
         return sign, _word_end(text, sign)
     return at, at
+
+
+def _end_after_colon(text: str, begin: int) -> int:
+    if quote := _quote_at(text, begin):
+        close = _closing(text, begin + len(quote), quote)
+        return len(text) if close < 0 else close
+    return _line_end(text, begin, "\"',}]") if text[begin - 1] in _BLANK else _word_end(text, begin)
 
 
 def _skip(text: str, at: int, chars: str) -> int:
@@ -196,43 +203,37 @@ def _skip(text: str, at: int, chars: str) -> int:
     return at
 
 
-def _skip_quote(text: str, at: int) -> int:
-    """Step over the quote that closes a quoted name, itself perhaps escaped."""
-    past = at + (text[at : at + 1] == "\\")
-    return past + 1 if text[past : past + 1] in {'"', "'"} else at
+def _quote_at(text: str, at: int) -> str:
+    """Return the quote at a position, with the backslash before it that text within quotes has; else ""."""
+    escaped = text[at : at + 1] == "\\"
+    return text[at : at + 1 + escaped] if text[at + escaped : at + escaped + 1] in {'"', "'"} else ""
 
 
-def _opens_quote(text: str, at: int) -> bool:
-    return text[at + (text[at : at + 1] == "\\") :][:1] in {'"', "'"}
-
-
-def _line_end(text: str, at: int, stops: str) -> int:
-    begin = at
+def _line_end(text: str, begin: int, stops: str) -> int:
+    at = begin
     while at < len(text) and text[at] not in "\r\n" and (text[at] not in stops or at == begin):
         at += 1
     return at
 
 
-def _word_end(text: str, at: int) -> int:
+def _word_end(text: str, begin: int) -> int:
     """Return the end of a shell word; an unpaired quote at its begin runs to the end of the text."""
-    begin = at
+    at = begin
     while at < len(text) and text[at] not in _WORD_END:
-        escaped = text[at] == "\\"
-        quote = text[at + escaped : at + escaped + 1]
-        if quote in {'"', "'"}:
-            close = _closing(text, at + escaped + 1, quote)
+        if quote := _quote_at(text, at):
+            close = _closing(text, at + len(quote), quote)
             if close < 0:
                 return len(text) if at == begin else at
             at = close
         else:
-            at += 1 + escaped
+            at += 1 + (text[at] == "\\")
     return min(at, len(text))
 
 
 def _closing(text: str, at: int, quote: str) -> int:
-    """Return the position after the closing quote, -1 if there is none."""
+    """Return the position after the quote that closes ``quote``, -1 if there is none."""
     while at < len(text):
-        if text[at] == quote:
-            return at + 1
-        at += 2 if text[at] == "\\" and quote == '"' and text[at + 1 : at + 2] != quote else 1
+        if text.startswith(quote, at):
+            return at + len(quote)
+        at += 1 + (text[at] == "\\")
     return -1
