@@ -365,8 +365,14 @@ def _attempt_maker(
         "attempt": attempt, "logical": logical, "physical": physical, "ordinal": ordinal, "state": state,
         "exit_code": exit_code, "started_ns": moment(started), "ended_ns": moment(ended), "wildcards": wildcards,
     }  # fmt: skip
-    label = physical if ordinal == 1 else f"{physical} (try {ordinal})"
+    label = task_label(logical, physical, ordinal)
     return MakerFact(f"a{attempt}", "attempt", label, "proved", detail)
+
+
+def task_label(logical: str, physical: str, ordinal: int) -> str:
+    """Return a try's name for people: ``sort:sample=a (try 2)``, no lone colon at the end."""
+    name = physical.rstrip(":") or logical
+    return name if ordinal == 1 else f"{name} (try {ordinal})"
 
 
 def _process_makers(source: Source, images: list[int]) -> dict[str, MakerFact]:

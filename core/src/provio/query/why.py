@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
 from provio.query.files import FileUse, files_of
-from provio.query.lineage import MakerFact, VersionFact, last_version, maker_facts, version_facts
+from provio.query.lineage import MakerFact, VersionFact, last_version, maker_facts, task_label, version_facts
 from provio.query.paths import FoundFile, names_of, path_json
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, moment, parsed, select_in
@@ -256,25 +256,25 @@ def _declares(source: Source, attempt: str) -> bool:
 
 def _readers(source: Source, fact: VersionFact) -> tuple[Reader, ...]:
     rows = source.sql(
-        "SELECT a.scope, a.attempt, t.physical, m.ordinal, sum(a.bytes), min(a.first_mono) FROM accesses a "
+        "SELECT a.scope, a.attempt, t.logical, t.physical, m.ordinal, sum(a.bytes), min(a.first_mono) FROM accesses a "
         "LEFT JOIN attempts m ON m.attempt = a.attempt LEFT JOIN tasks t ON t.task = m.task "
         "WHERE a.version = ? AND a.operation IN ('read', 'mapped-read', 'copy_range') "
-        "GROUP BY a.scope, a.attempt, t.physical, m.ordinal ORDER BY min(a.first_mono)",
+        "GROUP BY a.scope, a.attempt, t.logical, t.physical, m.ordinal ORDER BY min(a.first_mono)",
         [fact.version],
     )
     return tuple(
-        Reader(attempt or "", scope, _reader_label(scope, physical, ordinal), int(moved or 0), _real(fact, first))
-        for scope, attempt, physical, ordinal, moved, first in rows
+        Reader(attempt or "", scope, _reader_label(scope, *task), int(moved or 0), _real(fact, first))
+        for scope, attempt, *task, moved, first in rows
         if f"a{attempt}" != fact.maker_id
     )
 
 
-def _reader_label(scope: str, physical: str | None, ordinal: int | None) -> str:
+def _reader_label(scope: str, logical: str | None, physical: str | None, ordinal: int | None) -> str:
     if scope == "engine":
         return "the engine"
-    if physical is None:
+    if logical is None or physical is None:
         return "a process that no task owns"
-    return physical if ordinal in (None, 1) else f"{physical} (try {ordinal})"
+    return task_label(logical, physical, ordinal or 1)
 
 
 def _real(fact: VersionFact, mono: int | None) -> int | None:

@@ -1,0 +1,178 @@
+"""The answer of ``show`` as lines: the run, its tasks, what belongs to none, coverage, gaps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from provio.query.files import FINDINGS, AttemptFiles, FileUse, Status
+from provio.query.paths import path_text
+from provio.query.show import AttemptAnswer, Bucket, RunAnswer, ShowAnswer, TaskAnswer
+from provio.report.coverage import coverage_lines, gap_lines
+from provio.report.text import Style, clock, duration, number, percent, plural, size, table
+
+ATTEMPTS_LISTED = 60
+"""With more, tasks are summed up by rule; ``--all`` lists every attempt."""
+
+_FILES_LISTED = 40
+_FINDING_TEXT = {
+    Status.UNDECLARED_READ: "read but not declared",
+    Status.UNDECLARED_WRITE: "written but not declared",
+    Status.NEVER_READ: "declared as input but never read",
+    Status.NEVER_WRITTEN: "declared as output but never written",
+}
+_STATUS_COLORS = {
+    Status.UNDECLARED_READ: "yellow", Status.UNDECLARED_WRITE: "yellow", Status.NEVER_READ: "yellow",
+    Status.NEVER_WRITTEN: "red", Status.SCRATCH: "dim", Status.ABSENT: "dim", Status.LOOKED_AT: "dim",
+}  # fmt: skip
+
+
+def show_lines(answer: ShowAnswer, style: Style, *, every: bool = False) -> list[str]:
+    """Return the whole answer."""
+    lines = [*run_lines(answer.run, style), ""]
+    lines += _task_table(answer.tasks, style, every=every)
+    lines += ["", *_bucket_lines(answer)]
+    lines += coverage_lines(answer.coverage, style)
+    return lines + gap_lines(answer.gaps, style)
+
+
+def run_lines(run: RunAnswer, style: Style) -> list[str]:
+    """Return the head of an answer: which run, in which state, when."""
+    engine = " ".join(text for text in (run.engine, run.engine_version) if text) or "unknown engine"
+    first = f"{style.title('Run ' + run.id[:8])}  {style.state(run.state)}  {engine}  {run.workflow}".rstrip()
+    if run.as_of_ns:
+        return [first, f"began {clock(run.started_ns)}; as of {clock(run.as_of_ns)}, still running"]
+    if run.started_ns and run.ended_ns:
+        return [first, f"began {clock(run.started_ns)}, took {duration(run.ended_ns - run.started_ns)}"]
+    return [first, f"began {clock(run.started_ns)}, its end was not seen"]
+
+
+def _task_table(tasks: Sequence[TaskAnswer], style: Style, *, every: bool) -> list[str]:
+    attempts = sum(len(task.attempts) for task in tasks)
+    if not attempts:
+        return ["No task began in this run, as far as the engine said."]
+    if every or attempts <= ATTEMPTS_LISTED:
+        return _each(tasks, style)
+    lines = _by_rule(tasks, style)
+    return [*lines, f"{plural(attempts, 'attempt')}; --all lists each, --task NAME one task."]
+
+
+def _each(tasks: Sequence[TaskAnswer], style: Style) -> list[str]:
+    headers = ("task", "try", "state", "time", "CPU", "memory", "I/O", "read", "written", "files r/w")
+    rows = [_attempt_row(task, attempt, style) for task in tasks for attempt in task.attempts]
+    return table(headers, rows, style, left=(0, 2))
+
+
+def _attempt_row(task: TaskAnswer, attempt: AttemptAnswer, style: Style) -> list[str]:
+    state = style.state(attempt.state)
+    if attempt.signal:
+        state += f" (signal {attempt.signal})"
+    elif attempt.exit_code:
+        state += f" ({attempt.exit_code})"
+    return [
+        label(task), str(attempt.attempt), state, duration(attempt.duration_ns), duration(attempt.cpu_ns),
+        size(attempt.max_rss_bytes), percent(attempt.io_share) if attempt.io_share is not None else "?",
+        size(attempt.bytes_read), size(attempt.bytes_written), f"{attempt.files_read}/{attempt.files_written}",
+    ]  # fmt: skip
+
+
+def label(task: TaskAnswer) -> str:
+    """Return a task's key for people: ``sort:sample=a``, without a lone colon at the end."""
+    return task.physical.rstrip(":") or task.logical
+
+
+def _by_rule(tasks: Iterable[TaskAnswer], style: Style) -> list[str]:
+    groups: dict[str, list[TaskAnswer]] = {}
+    for task in tasks:
+        groups.setdefault(task.logical, []).append(task)
+    rows = []
+    for logical, members in groups.items():
+        attempts = [attempt for task in members for attempt in task.attempts]
+        states = Counter(attempt.state for attempt in attempts)
+        rows.append([
+            logical, number(len(members)), number(len(attempts)), _states(states, style),
+            duration(sum(a.duration_ns or 0 for a in attempts)), _cpu(attempts),
+            size(max((a.max_rss_bytes or 0 for a in attempts), default=0) or None),
+            size(sum(a.bytes_read for a in attempts)), size(sum(a.bytes_written for a in attempts)),
+        ])  # fmt: skip
+    headers = ("task", "instances", "tries", "states", "time", "CPU", "peak memory", "read", "written")
+    return table(headers, rows, style, left=(0, 3))
+
+
+def _states(states: Counter[str], style: Style) -> str:
+    return ", ".join(f"{number(count)} {style.state(state)}" for state, count in states.most_common())
+
+
+def _cpu(attempts: Sequence[AttemptAnswer]) -> str:
+    known = [attempt.cpu_ns for attempt in attempts if attempt.cpu_ns is not None]
+    return duration(sum(known)) if len(known) == len(attempts) else f"≥ {duration(sum(known))}" if known else "?"
+
+
+def _bucket_lines(answer: ShowAnswer) -> list[str]:
+    return [
+        f"Engine itself: {_bucket(answer.engine)}.",
+        f"Owned by no task: {_bucket(answer.unattributed)}.",
+    ]
+
+
+def _bucket(bucket: Bucket) -> str:
+    if not bucket.operations:
+        return "no operation recorded"
+    return f"{plural(bucket.operations, 'operation')} by {plural(bucket.processes, 'process', 'processes')}"
+
+
+def finding_lines(uses: Sequence[FileUse], owners: dict[str, str], base: bytes, style: Style) -> list[str]:
+    """Return what was declared wrongly: one line for each file and task.
+
+    Args:
+        uses: from ``query.files.findings``.
+        owners: attempt id -> task label.
+        base: directory to which paths are shown.
+        style: width and colour.
+    """
+    if not uses:
+        return ["Declared and observed files agree, as far as was seen."]
+    lines = [style.title("Declared against observed")]
+    for status in FINDINGS:
+        for use in (use for use in uses if use.status is status):
+            moved = f", {size(use.bytes_read or use.bytes_written)}" if use.operations else ""
+            path = style.paint(path_text(use.path, base), "yellow")
+            lines.append(f"  {_FINDING_TEXT[status]}: {path}  by {owners.get(use.attempt, use.attempt[:8])}{moved}")
+    return lines
+
+
+def attempt_lines(
+    task: TaskAnswer, attempt: AttemptAnswer, files: AttemptFiles, base: bytes, style: Style, *, every: bool = False
+) -> list[str]:
+    """Return one attempt with its evidence and its files."""
+    title = f"{label(task)}  try {attempt.attempt}"
+    lines = ["", f"{style.title(title)}  {style.state(attempt.state)}  {style.paint(attempt.id, 'dim')}"]
+    methods = ", ".join(f"{name.replace('_', ' ')} {number(count)}" for name, count in attempt.attribution.items())
+    lines.append(f"  operations {number(attempt.operations)}, attributed by: {methods or 'nothing recorded'}")
+    if attempt.message:
+        lines.append(f"  the engine said: {attempt.message.splitlines()[0]}")
+    return lines + _file_lines(files, base, style, every=every)
+
+
+def _file_lines(answer: AttemptFiles, base: bytes, style: Style, *, every: bool) -> list[str]:
+    listed = answer.files if every else answer.files[:_FILES_LISTED]
+    rows = [_file_row(use, base, style) for use in listed]
+    lines = table(("file", "as", "status", "read", "written"), rows, style, left=(0, 1, 2), indent="  ") if rows else []
+    if not rows:
+        lines = ["  no data file was seen in this attempt"]
+    if len(answer.files) > len(listed):
+        lines.append(f"  … and {plural(len(answer.files) - len(listed), 'file')} more (--all lists them)")
+    if answer.noise:
+        lines.append("  left out: " + ", ".join(f"{number(n)} {kind}" for kind, n in answer.noise.items()))
+    return lines
+
+
+def _file_row(use: FileUse, base: bytes, style: Style) -> list[str]:
+    color = _STATUS_COLORS.get(use.status)
+    status = use.status.replace("-", " ")
+    read = size(use.bytes_read) if use.bytes_read else ("-" if use.operations else "")
+    written = size(use.bytes_written) if use.bytes_written else ("-" if use.operations else "")
+    return [
+        path_text(use.path, base), ",".join(use.roles) or "-", style.paint(status, color) if color else status,
+        read, written,
+    ]  # fmt: skip
