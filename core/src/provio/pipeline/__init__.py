@@ -1,0 +1,1 @@
+"""Composes readers, reconcile and store; the only importer of all three."""

@@ -1,0 +1,151 @@
+"""From a spool to Evidence: the composition of the readers.
+
+``assemble`` returns the reconciler's input together with the columns behind it
+(touches of noise included), which the tables are made from. Nothing is decided
+here; ``images``, ``touches``, ``files``, ``channels`` and ``gather`` each do one part.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from provio.model.events import Event
+from provio.model.evidence import Evidence, Touch
+from provio.model.gaps import Gap
+from provio.model.runs import RunRecord
+from provio.pipeline.categories import Categories
+from provio.pipeline.channels import build_channels
+from provio.pipeline.files import Files, number_files
+from provio.pipeline.frame import OP_NAMES, Frame
+from provio.pipeline.gather import evidence_gaps, process_gaps
+from provio.pipeline.images import ImageTable, build_images
+from provio.pipeline.liveness import Liveness, liveness, still_alive
+from provio.pipeline.spoolread import SpoolListing
+from provio.pipeline.touches import build_touches, unknown_owners
+from provio.tracers.records import Records, read_records
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Assembled:
+    """Evidence and the columns behind it.
+
+    Attributes:
+        evidence: for the reconciler; its touches are the rows of data files.
+        frame: all touches; row n < len(evidence.touches) is touch n.
+        files: numbered files.
+        records: the decoded records (strings, I/O blocks).
+        liveness: whether the run is over.
+    """
+
+    run: RunRecord
+    evidence: Evidence
+    frame: Frame
+    files: Files
+    table: ImageTable
+    records: Records
+    liveness: Liveness
+
+
+def assemble(run: RunRecord, events: Sequence[Event], gaps: Sequence[Gap], listing: SpoolListing) -> Assembled:
+    """Read the I/O files of a spool and build the evidence.
+
+    Args:
+        run: the run's record.
+        events: what engines said, in a fixed order.
+        gaps: what is missing from those events.
+        listing: the spool's files.
+
+    Raises:
+        EvidenceError: an I/O file of a newer format.
+    """
+    with _no_collection():
+        records = read_records(listing.io)
+        boots, boot_names = _boots(records)
+        unknown = unknown_owners(records)
+        table = build_images(records, unknown)
+        lost = {(file, pid): n for (file, pid, _), n in zip(unknown, table.lost, strict=True)}
+        touches = build_touches(records, table, boots, lost)
+        rules = Categories(_own_places(run, listing), [i.exe for i in table.images])
+        files = number_files(touches.frame, records.strings, boot_names, events, rules)
+        frame = _data_first(touches.frame, files)
+        channels, moved = build_channels(records, touches.handles, boots)
+        images = [replace(i, channel_bytes=moved[i.image]) if i.image in moved else i for i in table.images]
+        state = liveness(run, events, images)
+        found = [*gaps, *evidence_gaps(records, table, listing)]
+        found += process_gaps(images, still_alive(images), over=state == Liveness.OVER)
+        counts = touches.operations.tolist()
+        evidence = Evidence(
+            run=run.run_id,
+            events=events,
+            images=images,
+            epochs=[replace(e, operations=counts[e.epoch]) for e in table.epochs],
+            files=files.seen,
+            touches=_rows(frame, files, records.strings),
+            channels=channels,
+            gaps=found,
+            over=state == Liveness.OVER,
+        )
+        return Assembled(run, evidence, frame, files, table, records, state)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the cycle collector from walking millions of new tuples again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _boots(records: Records) -> tuple[Any, list[str]]:
+    """Number the boots; without a boot id a file counts as its host's."""
+    numbers: dict[str, int] = {}
+    of_file = [
+        numbers.setdefault(f.header.boot or f"host {f.header.host}", len(numbers)) for f in records.files
+    ]
+    return np.array(of_file, dtype=np.int64), list(numbers)
+
+
+def _own_places(run: RunRecord, listing: SpoolListing) -> list[bytes]:
+    """Return directories whose files are ours: the store of this run, our package's native part."""
+    import os
+
+    import provio
+
+    store = listing.path.parent.parent
+    native = os.path.join(os.path.dirname(provio.__file__), "_native")
+    del run
+    return [os.fsencode(store), os.fsencode(os.path.realpath(store)), os.fsencode(native)]
+
+
+def _data_first(frame: Frame, files: Files) -> Frame:
+    """Order touches: data files first, by time; so that touch numbers are dense for the reconciler."""
+    noise = ~files.is_data[frame.file] if len(frame) else np.empty(0, dtype=bool)
+    return frame.take(np.lexsort((frame.op, frame.addr, frame.first, noise)))
+
+
+def _rows(frame: Frame, files: Files, strings: Sequence[bytes]) -> list[Touch]:
+    """Make the Touch tuples of data files."""
+    count = int(files.is_data[frame.file].sum()) if len(frame) else 0
+    part = frame.take(np.arange(count))
+    names = [OP_NAMES.get(code, f"op-{code}") for code in range(256)]
+    columns = (
+        range(count), part.epoch.tolist(), part.file.tolist(), [names[code] for code in part.op.tolist()],
+        part.count.tolist(), part.bytes.tolist(), part.first.tolist(), part.last.tolist(), part.opened.tolist(),
+        part.closed.tolist(), part.size_open.tolist(), part.mtime_open.tolist(), part.ctime_open.tolist(),
+        part.size_close.tolist(), part.mtime_close.tolist(), part.ctime_close.tolist(),
+        [strings[n] for n in part.path.tolist()], [strings[n] for n in part.path2.tolist()],
+        part.other.tolist(), part.err.tolist(), part.flags.tolist(),
+    )  # fmt: skip
+    return list(map(Touch._make, zip(*columns, strict=True)))
