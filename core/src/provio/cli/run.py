@@ -37,8 +37,11 @@ PASS_THROUGH = {"ignore_unknown_options": True, "allow_interspersed_args": False
     help="full also keeps every single read and write.",
 )
 @click.option("--no-trace", is_flag=True, help="Record the command and its resources, but no file access.")
+@click.option("--seal/--no-seal", default=True, help="Work out the answers at the end, in the background.")
 @click.option("-v", "--verbose", is_flag=True, help="Say the run id on stderr at the end.")
-@click.option("--json", "as_json", is_flag=True, help="Say run id, store and exit as JSON on stderr at the end.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Say run id, store and exit as JSON on stderr at the end."
+)
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENT]...")
 def command(
     argv: tuple[str, ...],
@@ -47,6 +50,7 @@ def command(
     name: str,
     trace: str,
     no_trace: bool,
+    seal: bool,
     verbose: bool,
     as_json: bool,
 ) -> int:
@@ -55,10 +59,11 @@ def command(
     Its input, output, error messages, signals and exit code are passed through
     unchanged. If nothing can be recorded, it runs all the same.
     """
-    from provio.engines.local import run_command
+    from provio.engines.local import Options, run_command
     from provio.engines.supervise import end_like
 
-    ended, recording = run_command(argv, store=store, name=name, mode="off" if no_trace else trace)
+    mode = "off" if no_trace else trace
+    ended, recording = run_command(argv, Options(store=store, name=name, mode=mode, seal=seal))
     if recording and as_json:
         place = {"version": 1, "run": recording.run, "store": str(recording.spool.store)}
         note(json.dumps(place | {"exit_code": ended.exit_code, "signal": ended.signal}))

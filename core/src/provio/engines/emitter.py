@@ -129,4 +129,6 @@ def _line(event: Event, seq: int) -> bytes:
 
 def _lost_gap(count: int) -> GapSeen:
     kind = GapKind.RECORDS_LOST.value
-    return GapSeen(stamp=stamp(), kind=kind, scope="run", detail="events of the engine were lost", count=count)
+    return GapSeen(
+        stamp=stamp(), kind=kind, scope="run", detail="events of the engine were lost", count=count
+    )

@@ -28,6 +28,9 @@ def attempt_environment(
     """Return the environment in which a process of an attempt is to be started.
 
     Args:
+        spool: the run's.
+        run: goes with the attempt into ``PROVIO_TASK``.
+        attempt: the try for which the process works.
         base: what it would have had; None, and only None, means this process's own.
     """
     environment = dict(os.environ if base is None else base)

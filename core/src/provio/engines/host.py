@@ -51,9 +51,7 @@ def process_ref(pid: int | None = None) -> ProcessRef:
 
 def host_event() -> HostSeen:
     """Describe this node: its identity and its mounts."""
-    return HostSeen(
-        stamp=stamp(), machine_id=machine_id(), mounts=mounts.mount_rows(machine_id(), boot_id())
-    )
+    return HostSeen(stamp=stamp(), machine_id=machine_id(), mounts=mounts.mount_rows(machine_id(), boot_id()))
 
 
 def start_ticks(pid: int) -> int:

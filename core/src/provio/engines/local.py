@@ -10,7 +10,7 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from provio.engines.context import current_context
 from provio.engines.emitter import Emitter, warn
@@ -29,23 +29,39 @@ from provio.tracers import elf
 ENGINE: Final = "local"
 
 
+class Options(NamedTuple):
+    """How a command is recorded.
+
+    Attributes:
+        store: the store to use, None for the one that is found.
+        name: of the run, "" for the program's.
+        mode: aggregate, full, or off.
+        seal: start the sealer at the end.
+    """
+
+    store: str | None = None
+    name: str = ""
+    mode: str = "aggregate"
+    seal: bool = True
+
+
 class Recording:
     """The recording of one command: the run, its single attempt, its events."""
 
-    def __init__(self, argv: Sequence[str], program: str, *, store: str | None, name: str, mode: str) -> None:
-        place = find_store(Path.cwd(), store)
+    def __init__(self, argv: Sequence[str], program: str, options: Options) -> None:
+        place = find_store(Path.cwd(), options.store)
         if place.notice:
             warn(place.notice)
-        self.name = name or os.path.basename(program)  # noqa: PTH119 - a str is wanted
-        self._argv, self._program = argv, program
+        self.name = options.name or os.path.basename(program)  # noqa: PTH119 - a str is wanted
+        self._argv, self._program, self._seal = argv, program, options.seal
         run = describe_run(
             engine=ENGINE,
             engine_version=_version(),
             workflow=os.path.realpath(program),
             argv=argv,
             name=self.name,
-            mode=mode,
-            tracers=() if mode == "off" else ("preload",),
+            mode=options.mode,
+            tracers=() if options.mode == "off" else ("preload",),
         )
         self.spool = Spool.create(place.path, run)
         self.run: RunId = run.run_id
@@ -110,12 +126,11 @@ class Recording:
     def _finish(self, state: str, exit_code: int | None) -> None:
         self.emitter.emit(ev.RunEnded(stamp(), self.run, state, exit_code))
         self.emitter.close()
-        start_sealer(self.spool)
+        if self._seal:
+            start_sealer(self.spool)
 
 
-def run_command(
-    argv: Sequence[str], *, store: str | None = None, name: str = "", mode: str = "aggregate"
-) -> tuple[Ended, Recording | None]:
+def run_command(argv: Sequence[str], options: Options) -> tuple[Ended, Recording | None]:
     """Run a command to its end and record it.
 
     The command runs also if nothing can be recorded; that is said once on stderr.
@@ -129,7 +144,7 @@ def run_command(
     """
     program = find_program(argv[0], _own_environment())
     with Child() as child:
-        recording = _begin(argv, program, store=store, name=name, mode=mode)
+        recording = _begin(argv, program, options)
         environment = _environment(recording, program)
         try:
             child.start(program, argv, environment)
@@ -145,12 +160,10 @@ def run_command(
     return ended, recording
 
 
-def _begin(
-    argv: Sequence[str], program: str, *, store: str | None, name: str, mode: str
-) -> Recording | None:
+def _begin(argv: Sequence[str], program: str, options: Options) -> Recording | None:
     """Begin to record, or say why not."""
     try:
-        recording = Recording(argv, program, store=store, name=name, mode=mode)
+        recording = Recording(argv, program, options)
         recording.begin()
     except ProvioError as error:
         warn(f"not recorded: {error.message}; {error.hint}")

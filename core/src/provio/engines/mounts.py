@@ -16,9 +16,12 @@ MountRow = tuple[str, str, str, str, str]
 """device number, file-system id, mount point, type, source."""
 
 NETWORK_TYPES: Final = frozenset(
-    "9p afs beegfs ceph cifs fuse.ceph fuse.glusterfs fuse.sshfs gfs2 glusterfs gpfs lustre "
-    "ncpfs nfs nfs4 ocfs2 orangefs panfs pvfs2 smb3 smbfs virtiofs".split()
-)
+    {
+        "9p", "afs", "beegfs", "ceph", "cifs", "fuse.ceph", "fuse.glusterfs", "fuse.sshfs", "gfs2",
+        "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2",
+        "smb3", "smbfs", "virtiofs",
+    }
+)  # fmt: skip
 """Types whose content lives elsewhere: their identity is the source, not the device number."""
 
 

@@ -38,7 +38,8 @@ HIDDEN: Final = "***"
 SECRET_ENDINGS: Final = (
     "password", "passwd", "passphrase", "secret", "token", "apikey", "api_key", "accesskey", "access_key",
     "privatekey", "private_key", "secretkey", "secret_key", "accountkey", "account_key", "authkey",
-    "auth_key", "encryption_key", "signing_key", "credential", "credentials", "authorization", "_pass", "_pwd",
+    "auth_key", "encryption_key", "signing_key", "credential", "credentials", "authorization",
+    "_pass", "_pwd",
 )  # fmt: skip
 
 TOKEN_SHAPES: Final = (

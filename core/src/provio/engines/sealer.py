@@ -23,7 +23,10 @@ def start_sealer(spool: Spool) -> bool:
     Returns:
         Whether it could be started; if not, the next command seals the run.
     """
-    command = [sys.executable, "-m", "provio", "seal", "--detached", spool.run.run_id]
+    if not sys.executable:
+        return False
+    # -P: nothing in the directory where it starts may take the place of our modules.
+    command = [sys.executable, "-P", "-m", "provio", "seal", "--detached", spool.run.run_id]
     try:
         log = os.open(spool.path / "seal.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     except OSError:
@@ -35,7 +38,7 @@ def start_sealer(spool: Spool) -> bool:
             stdout=log,
             stderr=log,
             cwd="/",  # the workflow's directory may be unmounted or removed
-            env=clean_environment(),
+            env=_environment(),
             start_new_session=True,
         )
     except (OSError, ValueError):
@@ -44,3 +47,12 @@ def start_sealer(spool: Spool) -> bool:
         os.close(log)
     child.returncode = 0  # it outlives us: no warning about a child that was not waited for
     return True
+
+
+def _environment() -> dict[str, str]:
+    """Return an untraced environment that means the same from any directory."""
+    environment = clean_environment()
+    if given := environment.get("PYTHONPATH"):
+        paths = [os.path.abspath(entry) for entry in given.split(os.pathsep) if entry]  # noqa: PTH100 - text
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment

@@ -118,10 +118,16 @@ def describe_run(
 
     Args:
         engine: short name, such as ``snakemake``.
+        engine_version: its version.
         workflow: its identity; see ``RunRecord``.
         cwd: directory of the workflow, by default this process's.
         argv: command line; redacted here.
+        name: for people.
+        mode: aggregate, full, or off.
+        tracers: names of those that are armed.
+        run_id: minted here by default.
         parent: run and attempt around it, by default what this process itself carries.
+        attributes: what else the engine wants to say.
     """
     from provio import __version__
     from provio.engines.context import current_context

@@ -11,12 +11,14 @@ continued, it is. Knows nothing about runs or tracing.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import resource
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from provio.errors import ProvioError
 
@@ -50,7 +52,9 @@ class Ended(NamedTuple):
     Attributes:
         exit_code: None if a signal ended it.
         signal: None if it exited.
-        cpu_user_ns, cpu_system_ns, max_rss_bytes: of it and the children it waited for.
+        cpu_user_ns, cpu_system_ns: of it and the children it waited for.
+        max_rss_bytes: largest of them; 0 where that is below what the kernel
+            carries over from this process into every program started by it.
     """
 
     exit_code: int | None
@@ -70,8 +74,9 @@ class Child:
     def __init__(self) -> None:
         self._mask: set[int | signal.Signals] = set()
         self.pid = 0
+        self._own_peak = 0
 
-    def __enter__(self) -> Child:
+    def __enter__(self) -> Self:
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         return self
 
@@ -103,6 +108,8 @@ class Child:
                 self._send(info.si_signo)
 
     def _spawn(self, program: str, argv: Sequence[str], environment: Mapping[str, str]) -> int:
+        # exec keeps the peak of the memory it replaces, which until then is ours.
+        self._own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return os.posix_spawn(
             program, list(argv), dict(environment), setsigmask=self._mask, setsigdef=_PYTHON_IGNORES
         )
@@ -121,7 +128,7 @@ class Child:
             signal=os.WTERMSIG(status) if signalled else None,
             cpu_user_ns=round(usage.ru_utime * 1e9),
             cpu_system_ns=round(usage.ru_stime * 1e9),
-            max_rss_bytes=usage.ru_maxrss * 1024,
+            max_rss_bytes=usage.ru_maxrss * 1024 if usage.ru_maxrss > self._own_peak else 0,
         )
 
     def _stop_too(self, number: int) -> None:
@@ -173,10 +180,8 @@ def end_like(ended: Ended) -> int:
         return ended.exit_code or 0
     number = ended.signal
     _forbid_core_dump()
-    try:
+    with contextlib.suppress(OSError, ValueError):  # SIGKILL has no disposition
         signal.signal(number, signal.SIG_DFL)
-    except (OSError, ValueError):
-        pass  # SIGKILL has no disposition
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
     return 128 + number

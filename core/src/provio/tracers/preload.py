@@ -52,6 +52,7 @@ def arm(store: str | os.PathLike[str], mode: str, native: Path = NATIVE) -> Armi
     Args:
         store: where a link to the library may be put if its own path cannot be used.
         mode: aggregate, full, or off.
+        native: where the library was built.
     """
     if mode == "off":
         return Arming()
