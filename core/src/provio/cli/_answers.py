@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from provio.cli._options import wants_color
+from provio.cli._options import note, wants_color
 from provio.report.text import Style
 
 if TYPE_CHECKING:
-    from provio.store.generation import Generation
+    from provio.store import Generation, Store
 
 
 def open_run(store: str | None, run: str | None) -> Generation:
     """Return the generation that answers for a run: sealed, or live where it still runs."""
     from provio.pipeline import answer
+
+    return answer(open_store(store), run)
+
+
+def open_store(store: str | None) -> Store:
+    """Return the store to ask; where it is another than one may expect, say so."""
+    from provio.engines.place import find_store
     from provio.store import Store
 
-    return answer(Store.find(store), run)
+    place = find_store(Path.cwd(), store, create=False)
+    if place.notice:
+        note(f"provio: {place.notice}")
+    return Store(place.path)
 
 
 def style() -> Style:

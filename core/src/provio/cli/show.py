@@ -76,9 +76,9 @@ def _findings(source: Source, attempts: list[str], *, wanted: bool) -> list[File
 
 
 def _access_count(source: Source) -> int:
-    rows = source.manifest.get("rows") or {}
-    if "accesses" in rows:
-        return int(rows["accesses"])
+    counts = source.manifest.get("counts") or {}
+    if "accesses" in counts:
+        return int(counts["accesses"])
     return int(source.sql("SELECT count(*) FROM accesses")[0][0])
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from provio.errors import UsageError
 from provio.query.coverage import CoverageAnswer, coverage
-from provio.query.paths import FoundFile, path_json, path_text
+from provio.query.paths import FoundFile, path_json, path_text, words_of
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, moment, parsed, select_in
 
@@ -379,7 +379,7 @@ def _process_makers(source: Source, images: list[int]) -> dict[str, MakerFact]:
     rows = select_in(source, "SELECT image, pid, argv, exe FROM processes WHERE image IN ({})", images)
     found = {}
     for image, pid, argv, exe in rows:
-        words = [str(word) for word in parsed(argv, [])]
+        words = list(words_of(argv))
         label = " ".join(words)[:60] or path_text(bytes(exe or b"")) or f"process {pid}"
         detail = {"pid": pid, "argv": words, **({"exe": path_json(bytes(exe))} if exe else {})}
         found[f"p{image}"] = MakerFact(f"p{image}", "process", label, "proved", detail)

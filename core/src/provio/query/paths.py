@@ -43,9 +43,13 @@ def names_of(column: Any) -> tuple[bytes, ...]:
 
 def _name(value: Any) -> bytes:
     if isinstance(value, dict):
-        return b64decode(value.get("path_b64") or value.get("b64") or "")
-    text = str(value)
-    return b64decode(text[7:]) if text.startswith("base64:") else text.encode("utf-8", "surrogateescape")
+        return b64decode(value["b64"])
+    return str(value).encode("utf-8", "surrogateescape")
+
+
+def words_of(column: Any) -> tuple[str, ...]:
+    """Return the words of an ``argv`` value as text."""
+    return tuple(word.decode(errors="backslashreplace") for word in names_of(column))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
 from provio.query.files import FileUse, files_of
 from provio.query.lineage import MakerFact, VersionFact, last_version, maker_facts, task_label, version_facts
-from provio.query.paths import FoundFile, names_of, path_json
+from provio.query.paths import FoundFile, names_of, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, moment, parsed, select_in
 
@@ -199,7 +199,7 @@ def _program(source: Source, fact: VersionFact) -> Program | None:
         return None
     image, pid, argv, exe, cwd, method, confidence, evidence, contradictions = rows[0]
     return Program(
-        image, moment(pid), tuple(str(word) for word in parsed(argv, [])), bytes(exe or b""), bytes(cwd or b""),
+        image, moment(pid), words_of(argv), bytes(exe or b""), bytes(cwd or b""),
         method or "", confidence or "", _pieces(evidence), _pieces(contradictions),
     )  # fmt: skip
 
