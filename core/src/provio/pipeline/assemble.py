@@ -54,7 +54,9 @@ class Assembled:
     liveness: Liveness
 
 
-def assemble(run: RunRecord, events: Sequence[Event], gaps: Sequence[Gap], listing: SpoolListing) -> Assembled:
+def assemble(
+    run: RunRecord, events: Sequence[Event], gaps: Sequence[Gap], listing: SpoolListing
+) -> Assembled:
     """Read the I/O files of a spool and build the evidence.
 
     Args:

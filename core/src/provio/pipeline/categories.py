@@ -44,7 +44,9 @@ _RULES: Final = (
 
 _PATTERN: Final = re.compile(b"|".join(b"(%s)" % pattern for _, pattern in _RULES), re.DOTALL)
 _NAMES: Final = tuple(name for name, _ in _RULES)
-_INTERPRETERS: Final = re.compile(rb"(.*)/bin/(?:python|pypy|perl|ruby|R|Rscript|node|julia)[0-9.]*$", re.DOTALL)
+_INTERPRETERS: Final = re.compile(
+    rb"(.*)/bin/(?:python|pypy|perl|ruby|R|Rscript|node|julia)[0-9.]*$", re.DOTALL
+)
 
 
 class Categories:

@@ -31,7 +31,11 @@ def build_channels(records: Records, owner: Owners, boots: Ints) -> tuple[list[C
     names: dict[tuple[int, ...], int] = {}
     uses: list[ChannelUse] = []
     moved: dict[int, int] = {}
-    kinds, inodes, devices = rows["op"][at].tolist(), signed(rows["ino"][at]).tolist(), signed(rows["dev"][at]).tolist()
+    kinds, inodes, devices = (
+        rows["op"][at].tolist(),
+        signed(rows["ino"][at]).tolist(),
+        signed(rows["dev"][at]).tolist(),
+    )
     for n, row in enumerate(at.tolist()):
         image = int(owner.image[row])
         for writes, side in ((False, rows["read"][row]), (True, rows["write"][row])):
@@ -40,12 +44,16 @@ def build_channels(records: Records, owner: Owners, boots: Ints) -> tuple[list[C
             key = _key(kinds[n], int(boot[n]), devices[n], inodes[n], writes, peers)
             number = names.setdefault(key, len(names))
             first, last, size = int(side["first"]), int(side["last"]), int(side["bytes"])
-            uses.append(ChannelUse(number, _NAMES[kinds[n]], int(owner.epoch[row]), writes, first, last, size))
+            uses.append(
+                ChannelUse(number, _NAMES[kinds[n]], int(owner.epoch[row]), writes, first, last, size)
+            )
             moved[image] = moved.get(image, 0) + size
     return uses, moved
 
 
-def _key(kind: int, boot: int, dev: int, ino: int, writes: bool, peers: dict[tuple[int, int], int]) -> tuple[int, ...]:  # noqa: FBT001
+def _key(
+    kind: int, boot: int, dev: int, ino: int, writes: bool, peers: dict[tuple[int, int], int]
+) -> tuple[int, ...]:  # noqa: FBT001
     """Return what two uses of one channel have in common."""
     if kind != Kind.SOCKET:
         return (boot, dev, ino)

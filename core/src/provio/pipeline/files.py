@@ -139,7 +139,14 @@ def _moments(frame: Frame) -> Ints:
 def _generation_keys(frame: Frame, rows: Ints, keys: Ints, start: Ints, fresh: int) -> list[int]:
     """Walk the touches of reused inodes in order of time; see ``split_generations``."""
     creates = _creates(frame)[rows].tolist()
-    columns = (keys[rows], frame.handle[rows], frame.op[rows], frame.err[rows], frame.path[rows], frame.path2[rows])
+    columns = (
+        keys[rows],
+        frame.handle[rows],
+        frame.op[rows],
+        frame.err[rows],
+        frame.path[rows],
+        frame.path2[rows],
+    )
     result: list[int] = []
     inode = current = maker = -1
     names: set[int] = set()
@@ -168,7 +175,9 @@ class Names:
 
     def __init__(self, frame: Frame, keys: Ints, strings: int) -> None:
         plain = np.flatnonzero((keys >= 0) & (frame.path > 0) & (frame.err == 0) & (frame.op != Op.RENAME))
-        second = np.flatnonzero((keys >= 0) & (frame.path2 > 0) & (frame.err == 0) & np.isin(frame.op, _SECOND))
+        second = np.flatnonzero(
+            (keys >= 0) & (frame.path2 > 0) & (frame.err == 0) & np.isin(frame.op, _SECOND)
+        )
         self._strings = strings
         self.path = np.concatenate((frame.path[plain], frame.path2[second]))
         self.key = np.concatenate((keys[plain], keys[second]))
@@ -237,7 +246,9 @@ def _by_inode(frame: Frame, fs: Ints, keys: Ints, rows: Ints) -> Ints:
     known = np.flatnonzero(frame.ino != 0)
     wanted = np.isin(frame.ino[known], frame.ino2[rows])
     known = known[wanted]
-    for where, ino, key in zip(fs[known].tolist(), frame.ino[known].tolist(), keys[known].tolist(), strict=True):
+    for where, ino, key in zip(
+        fs[known].tolist(), frame.ino[known].tolist(), keys[known].tolist(), strict=True
+    ):
         last[where, ino] = max(key, last.get((where, ino), -1))
     pairs = zip(fs[rows].tolist(), frame.ino2[rows].tolist(), strict=True)
     return np.array([last.get(pair, -1) for pair in pairs], dtype=np.int64)
@@ -260,7 +271,9 @@ def _numbered(
     rows = groups.sample[order]
     inode, device, place = frame.ino[rows].tolist(), frame.dev[rows].tolist(), fs[rows].tolist()
     seen = [
-        FileSeen(n, device[n] if inode[n] else 0, inode[n], groups.names[key], groups.kind(key), category[key])
+        FileSeen(
+            n, device[n] if inode[n] else 0, inode[n], groups.names[key], groups.kind(key), category[key]
+        )
         for n, key in enumerate(order.tolist())
     ]
     return Files(

@@ -16,7 +16,7 @@ import numpy as np
 from provio.model.wire import Op
 from provio.tracers.records import Ints
 
-_RENAMED: Final = {Op.LISTDIR: "list", Op.COPY_RANGE: "copy"}
+_RENAMED: Final = {Op.LISTDIR: "list"}
 
 CREATE: Final = 64
 MAPPED_READ: Final = 65

@@ -25,7 +25,13 @@ _DROPS: Final = {
 
 def evidence_gaps(records: Records, table: ImageTable, listing: SpoolListing) -> list[Gap]:
     """Return every gap that follows from the files alone, in a fixed order."""
-    return [*_noted(records, table), *_dropped(records), *_damaged(records), *_lost_images(table), *_missing(listing)]
+    return [
+        *_noted(records, table),
+        *_dropped(records),
+        *_damaged(records),
+        *_lost_images(table),
+        *_missing(listing),
+    ]
 
 
 def process_gaps(images: Sequence[Image], alive: Sequence[Image], *, over: bool) -> list[Gap]:

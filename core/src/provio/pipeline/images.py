@@ -83,9 +83,7 @@ def _images(records: Records) -> list[Image]:
     text = {name: records.texts(RecordType.IMAGE, name).tolist() for name in _TEXTS}
     files = records.file_of(records.addr[RecordType.IMAGE]).tolist()
     return [
-        _image(
-            n, row, parents[n], records, files[n], {k: records.strings[v[n]] for k, v in text.items()}
-        )
+        _image(n, row, parents[n], records, files[n], {k: records.strings[v[n]] for k, v in text.items()})
         for n, row in enumerate(rows)
     ]
 
@@ -93,9 +91,7 @@ def _images(records: Records) -> list[Image]:
 _TEXTS: Final = ("argv", "env", "exe", "cwd", "cgroup", "ancestors")
 
 
-def _image(
-    number: int, row: Any, parent: int, records: Records, file: int, text: dict[str, bytes]
-) -> Image:
+def _image(number: int, row: Any, parent: int, records: Records, file: int, text: dict[str, bytes]) -> Image:
     header = records.files[file].header
     return Image(
         image=number,
@@ -201,7 +197,9 @@ def _apply_ends(records: Records, images: list[Image], objects: list[tuple[int, 
         before = by_process.get(_process(image, image.execs - 1))
         successor = by_process.get(_process(image, image.execs + 1))
         follows = images[successor].since if successor is not None else 0
-        images[image.image] = _ended(image, ends.get(image.image), ends.get(-1 if before is None else before), follows)
+        images[image.image] = _ended(
+            image, ends.get(image.image), ends.get(-1 if before is None else before), follows
+        )
 
 
 def _process(image: Image, execs: int) -> tuple[str, int, int, int]:

@@ -101,7 +101,9 @@ def owners(records: Records, table: ImageTable, kind: RecordType, lost: dict[tup
     return Owners(image, table.epoch_of(epoch, image))
 
 
-def build_touches(records: Records, table: ImageTable, boots: Ints, lost: dict[tuple[int, int], int]) -> Touches:
+def build_touches(
+    records: Records, table: ImageTable, boots: Ints, lost: dict[tuple[int, int], int]
+) -> Touches:
     """Turn records into touches.
 
     Args:
@@ -132,7 +134,8 @@ def _handle_frame(records: Records, owner: Owners, boots: Ints) -> Frame:
     rows, addr = records.rows[RecordType.HANDLE], records.addr[RecordType.HANDLE]
     closed = (rows["flags"] & HandleFlags.CLOSED) != 0
     at_close = {
-        f"{name}_close": np.where(closed, signed(rows[f"{name}_close"]), -1) for name in ("size", "mtime", "ctime")
+        f"{name}_close": np.where(closed, signed(rows[f"{name}_close"]), -1)
+        for name in ("size", "mtime", "ctime")
     }
     return make_frame(
         len(rows),

@@ -69,13 +69,11 @@ def same_machine(library: Path) -> bool:
 
 
 def _is_native(head: bytes) -> bool:
-    machine = _MACHINES.get(os.uname().machine)
-    return (
-        head[:4] == b"\x7fELF"
-        and head[4] == (2 if sys.maxsize > 2**32 else 1)
-        and head[5] == 1
-        and struct.unpack_from("<H", head, 18)[0] == machine
-    )
+    word_size = 2 if sys.maxsize > 2**32 else 1
+    little_endian = 1
+    if head[:6] != b"\x7fELF" + bytes([word_size, little_endian]) or len(head) < 20:
+        return False
+    return struct.unpack_from("<H", head, 18)[0] == _MACHINES.get(os.uname().machine)
 
 
 def _elf_gap(file: BinaryIO, head: bytes) -> GapKind | None:

@@ -1,0 +1,132 @@
+"""Digests of what a run made: taken by the sealer, kept as evidence in the spool.
+
+The sealer reads the current versions that the run wrote or declares as outputs,
+smallest first, until ``PROVIO_DIGEST_LIMIT`` bytes (default 1 GiB, 0 for none)
+are read; larger work would keep a machine busy after the run. A digest counts
+only if fstat before and after reading both equal the version (inode, size, mtime
+and ctime). Results are appended to ``seal-digests.jsonl`` in the spool, so that
+sealing again gives the same tables without reading anything twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from provio.model.evidence import FileSeen
+from provio.model.facts import Version
+
+DEFAULT_LIMIT: Final = 1 << 30
+_NAME: Final = "seal-digests.jsonl"
+
+
+class Identity(NamedTuple):
+    """Content at a moment: a digest belongs to exactly this."""
+
+    path: bytes
+    dev: int
+    ino: int
+    size: int
+    mtime: int
+    ctime: int
+
+
+def take_digests(spool: Path, versions: Iterable[Version], files: Mapping[int, FileSeen]) -> dict[int, str]:
+    """Return the digests of versions, taking those that are missing and possible now."""
+    known = _read(spool / _NAME)
+    wanted = {v.version: _identity(v, files[v.file]) for v in versions if _eligible(v, files.get(v.file))}
+    budget = _limit()
+    taken: dict[Identity, str] = {}
+    for identity in sorted(set(wanted.values()) - known.keys(), key=lambda i: (i.size, i.path)):
+        if identity.size > budget:
+            break
+        digest = digest_of(identity)
+        if digest:
+            budget -= identity.size
+            taken[identity] = digest
+    _append(spool / _NAME, taken)
+    known.update(taken)
+    return {version: known[i] for version, i in wanted.items() if i in known}
+
+
+def _limit() -> int:
+    text = os.environ.get("PROVIO_DIGEST_LIMIT", "")
+    return int(text) if text.isdigit() else DEFAULT_LIMIT
+
+
+def _eligible(version: Version, file: FileSeen | None) -> bool:
+    """Tell whether a version was written here, is current, and is known well enough to be recognised."""
+    return (
+        file is not None
+        and file.kind == "file"
+        and file.category == "data"
+        and version.writer >= 0
+        and not version.until
+        and file.ino > 0
+        and min(version.size, version.mtime, version.ctime) >= 0
+    )
+
+
+def _identity(version: Version, file: FileSeen) -> Identity:
+    return Identity(version.path, file.dev, file.ino, version.size, version.mtime, version.ctime)
+
+
+def digest_of(identity: Identity) -> str:
+    """Return ``sha256:<hex>`` of a file if it is and stays that content, else ""."""
+    try:
+        descriptor = os.open(
+            identity.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+        )
+    except OSError:
+        return ""
+    with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - opened above, without following a link
+        if not _matches(os.fstat(descriptor), identity):
+            return ""
+        try:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return ""
+        return f"sha256:{digest}" if _matches(os.fstat(descriptor), identity) else ""
+
+
+def _matches(info: os.stat_result, identity: Identity) -> bool:
+    return stat.S_ISREG(info.st_mode) and (
+        info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+    ) == identity[1:]  # fmt: skip
+
+
+def _read(path: Path) -> dict[Identity, str]:
+    found = {}
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return {}
+    for line in lines:
+        try:
+            data = json.loads(line)
+            found[Identity(bytes.fromhex(data["path"]), *(int(data[k]) for k in Identity._fields[1:]))] = str(
+                data["digest"]
+            )
+        except (ValueError, KeyError, TypeError):
+            continue  # a sealer killed while writing leaves a torn line
+    return found
+
+
+def _append(path: Path, taken: Mapping[Identity, str]) -> None:
+    if not taken:
+        return
+    lines = [json.dumps(_plain(identity) | {"digest": digest}) + "\n" for identity, digest in taken.items()]
+    try:
+        with path.open("a", encoding="ascii") as file:
+            file.write("".join(lines))
+    except OSError:
+        return  # a read-only spool: the digests are in the generation all the same
+
+
+def _plain(identity: Identity) -> dict[str, Any]:
+    return identity._asdict() | {"path": identity.path.hex()}
