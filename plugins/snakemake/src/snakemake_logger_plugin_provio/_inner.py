@@ -27,7 +27,7 @@ class InnerSession(Session):
         self.outer = outer
         self._inside: set[AttemptId] = set()
 
-    def job_id(self, job: Any) -> str:
+    def job_id(self, job: Any) -> str:  # noqa: ARG002 - not asked
         """Leave it out: numbers begin anew in here and would be mistaken for the outer ones."""
         return ""
 

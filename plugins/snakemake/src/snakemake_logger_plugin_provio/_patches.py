@@ -166,9 +166,9 @@ def patch_engine_files(
 
 def _removing(session: Session, original: Callable[..., Any]) -> Callable[..., Any]:
     async def remove(file: Any, *args: Any, **kwargs: Any) -> Any:
-        existed = os.path.lexists(file)
+        existed = os.path.lexists(file)  # noqa: ASYNC240 - as Snakemake itself does here
         result = await original(file, *args, **kwargs)
-        if session.active and existed and not os.path.lexists(file):
+        if session.active and existed and not os.path.lexists(file):  # noqa: ASYNC240
             session.engine_file(_cause.get()[0], file, _cause.get()[1])
         return result
 

@@ -238,7 +238,7 @@ class MainSession(Session):
 
             attempt = self._job_began(job, run_func)
             try:
-                with self.working_for(attempt):
+                with self.working_for(attempt, starts_engine=_name(run_func) == "spawn_job"):
                     result = original(executor, job, noted, *args)
             except BaseException as error:
                 self._job_ended(attempt, job, error)
@@ -262,8 +262,7 @@ class MainSession(Session):
         if attempt is None:
             return None
         self._tried(lambda: self._tries.update({_jobs.physical_key(job): (attempt, "running")}), None)
-        in_here = getattr(run_func, "__name__", "") == "run_wrapper"
-        if in_here and _jobs.kind(job) == "run":
+        if _name(run_func) == "run_wrapper" and _jobs.kind(job) == "run":
             wrap_body(self, job.rule)
             if current_context() is None:
                 detail = "the body of run: was executed by Snakemake's own, untraced process"
@@ -285,6 +284,10 @@ class MainSession(Session):
                 text = self._errors.pop(threading.get_ident(), "") or "Snakemake rejected the result"
                 self._tries[_jobs.physical_key(member)] = (attempt, "failed")
                 self.emit(ev.TaskEnded(stamp(), attempt=attempt, state="failed", cwd=self.cwd, message=text))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", "")
 
 
 def _log(text: str, *, warn: bool = False) -> None:

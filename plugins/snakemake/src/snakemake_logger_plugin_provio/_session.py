@@ -81,13 +81,19 @@ class Session:
         return getattr(self._here, "attempt", None)
 
     @contextmanager
-    def working_for(self, attempt: AttemptId | None) -> Iterator[None]:
-        """Say that the calling thread starts processes for an attempt."""
+    def working_for(self, attempt: AttemptId | None, *, starts_engine: bool = False) -> Iterator[None]:
+        """Say that the calling thread starts processes for an attempt.
+
+        Args:
+            attempt: the attempt, None for the engine itself.
+            starts_engine: they are a Snakemake (and its shell) that will do the attempt's work.
+        """
         before, self._here.attempt = self.attempt, attempt
+        self._here.starts_engine = starts_engine
         try:
             yield
         finally:
-            self._here.attempt = before
+            self._here.attempt, self._here.starts_engine = before, False
 
     @contextmanager
     def live(self, attempt: AttemptId) -> Iterator[None]:
@@ -200,9 +206,12 @@ class Session:
         """Emit that a process was started for the attempt of the calling thread."""
         if self.attempt is None:
             return
+        process = process_ref(pid)
         argv = [command] if isinstance(command, (str, bytes, os.PathLike)) else list(command)
         text = tuple(os.fsdecode(part) for part in argv)
-        self.emit(ev.ProcessStarted(stamp(), attempt=self.attempt, process=process_ref(pid), argv=text))
+        self.emit(ev.ProcessStarted(stamp(), attempt=self.attempt, process=process, argv=text))
+        if getattr(self._here, "starts_engine", False):
+            self.emit(ev.IdentityChanged(stamp(), attempt=ENGINE, process=process))
 
     @quietly
     def engine_file(self, action: str, path: Any, attempt: AttemptId | None) -> None:
