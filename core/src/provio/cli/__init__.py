@@ -16,13 +16,20 @@ from typing import Final, NoReturn
 
 import click
 
+from provio import __version__
 from provio.errors import ProvioError, SetupError, UsageError
 
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """128 + SIGPIPE: the reader of our output went away, as with any Unix tool."""
 
-_EXTRAS: Final = {"duckdb": "analyse", "numpy": "analyse", "pyarrow": "analyse", "rich": "analyse", "snakemake": "snakemake"}
+_EXTRAS: Final = {
+    "duckdb": "analyse",
+    "numpy": "analyse",
+    "pyarrow": "analyse",
+    "rich": "analyse",
+    "snakemake": "snakemake",
+}
 
 COMMANDS: Final[dict[str, str]] = {
     "demo": "Run a small real workflow and show what provio finds in it.",
@@ -96,7 +103,7 @@ def _suggestion(name: str) -> str:
     epilog="Exit codes: 0 fine, 1 findings or differences, 2 usage, 3 set-up, 4 evidence, 5 store, 6 plugin, "
     "130 interrupted. 'provio run' returns the command's own code.",
 )
-@click.version_option(None, "-V", "--version", package_name="provio", message="provio %(version)s")
+@click.version_option(__version__, "-V", "--version", message="provio %(version)s")
 def provio() -> None:
     """Record which task of a workflow read and wrote which file, and answer questions about it."""
 
@@ -112,7 +119,8 @@ def call(args: Sequence[str] | None = None) -> int:
         code = provio.main(
             args=list(args) if args is not None else None, prog_name="provio", standalone_mode=False
         )
-        sys.stdout.flush()
+        if sys.stdout:  # None where the caller closed it
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except ProvioError as error:
         return _say(error.message, error.hint, error.exit_code)
@@ -125,8 +133,11 @@ def call(args: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        _discard_stdout()
-        return BROKEN_PIPE
+        return _reader_gone()
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # click turns it into exit code 1, "findings"
+            return _reader_gone()
+        raise
 
 
 def _say(message: str, hint: str, code: int) -> int:
@@ -153,8 +164,9 @@ def _usage_hint(error: click.UsageError) -> str:
     return f"'{path} --help' shows how it is called"
 
 
-def _discard_stdout() -> None:
+def _reader_gone() -> int:
     """Keep the interpreter's own flush at exit from failing on the closed pipe."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
+    return BROKEN_PIPE
