@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import snakemake_logger_plugin_provio as plugin
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 from snakemake_interface_logger_plugins.tests import TestLogHandlerBase
+
+import snakemake_logger_plugin_provio as plugin
 
 
 class TestContract(TestLogHandlerBase):
@@ -20,7 +22,7 @@ class TestContract(TestLogHandlerBase):
     __test__ = True
 
     @pytest.fixture(autouse=True)
-    def _closed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def _closed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.chdir(tmp_path)
         self.handlers: list[LogHandlerBase] = []
         yield
@@ -40,7 +42,9 @@ class TestContract(TestLogHandlerBase):
         return plugin.LogHandlerSettings()
 
 
-def test_closing_puts_every_patched_function_of_snakemake_back(tmp_path, monkeypatch):
+def test_closing_puts_every_patched_function_of_snakemake_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import subprocess
 
     import snakemake.api  # noqa: F401 - first: its modules import each other
@@ -57,14 +61,14 @@ def test_closing_puts_every_patched_function_of_snakemake_back(tmp_path, monkeyp
     assert (Workflow.execute, Executor.cached_or_run, subprocess.Popen.__init__, logger.handlers) == before
 
 
-def test_every_setting_has_help_and_an_environment_variable():
+def test_every_setting_has_help_and_an_environment_variable() -> None:
     registered = LoggerPluginRegistry().get_plugin("provio")
     for setting in registered.get_settings_info():
         assert setting["help"]
         assert setting["env_var"] == f"SNAKEMAKE_LOGGER_PROVIO_{setting['name'].upper()}"
 
 
-def test_settings_module_keeps_its_annotations_as_types():
+def test_settings_module_keeps_its_annotations_as_types() -> None:
     tree = ast.parse(Path(plugin.__file__).read_text())
     futures = [
         node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "__future__"
@@ -72,7 +76,7 @@ def test_settings_module_keeps_its_annotations_as_types():
     assert not futures
 
 
-def test_handler_never_raises_whatever_it_is_given(tmp_path, monkeypatch):
+def test_handler_never_raises_whatever_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from snakemake_interface_logger_plugins.tests import MockOutputSettings
 
     monkeypatch.chdir(tmp_path)

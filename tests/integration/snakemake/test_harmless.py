@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from support.snakemake_runs import Writer
+
 SNAKEFILE = """
 rule all:
     input: "b"
@@ -29,7 +31,7 @@ INFORMING = [
 
 
 @pytest.mark.parametrize("arguments", INFORMING, ids=" ".join)
-def test_call_that_only_informs_leaves_nothing_on_disk(snakefile, arguments):
+def test_call_that_only_informs_leaves_nothing_on_disk(snakefile: Writer, arguments: list[str]) -> None:
     workflow = snakefile(SNAKEFILE)
     if "--touch" in arguments or "--report" in arguments:
         workflow.run()
@@ -37,14 +39,14 @@ def test_call_that_only_informs_leaves_nothing_on_disk(snakefile, arguments):
     assert not (workflow.path / ".provio").exists()
 
 
-def test_run_with_nothing_to_do_leaves_nothing_on_disk(snakefile):
+def test_run_with_nothing_to_do_leaves_nothing_on_disk(snakefile: Writer) -> None:
     workflow = snakefile(SNAKEFILE)
     workflow.run()
     workflow.run("--logger", "provio")
     assert not (workflow.path / ".provio").exists()
 
 
-def test_store_that_cannot_be_made_is_one_warning_and_the_workflow_succeeds(snakefile):
+def test_store_that_cannot_be_made_is_one_warning_and_the_workflow_succeeds(snakefile: Writer) -> None:
     workflow = snakefile(SNAKEFILE)
     workflow.write("blocked", "a file, not a directory")
     done = workflow.run(
@@ -55,13 +57,13 @@ def test_store_that_cannot_be_made_is_one_warning_and_the_workflow_succeeds(snak
     assert (workflow.path / "b").read_text() == "1\n"
 
 
-def test_spool_removed_in_the_middle_harms_nothing(snakefile):
+def test_spool_removed_in_the_middle_harms_nothing(snakefile: Writer) -> None:
     workflow = snakefile(SNAKEFILE.replace('"echo 1', '"rm -rf .provio; echo 1'))
     workflow.run("--logger", "provio")
     assert (workflow.path / "b").read_text() == "1\n"
 
 
-def test_results_output_and_exit_code_are_those_without_the_plugin(snakefile):
+def test_results_output_and_exit_code_are_those_without_the_plugin(snakefile: Writer) -> None:
     workflow = snakefile(SNAKEFILE.replace('"cat', '"echo to-stdout; echo to-stderr >&2; cat'))
     plain = workflow.run("--quiet", "all")
     (workflow.path / "a").unlink()
@@ -71,13 +73,13 @@ def test_results_output_and_exit_code_are_those_without_the_plugin(snakefile):
     assert "to-stdout" in plain.stdout
 
 
-def test_snakemake_without_the_option_loads_only_the_settings_module():
-    code = "import snakemake_logger_plugin_provio, sys; print([m for m in sys.modules if m.startswith('provio')])"
+def test_snakemake_without_the_option_loads_only_the_settings_module() -> None:
+    code = "import snakemake_logger_plugin_provio, sys; print([m for m in sys.modules if m[:6] == 'provio'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_child_with_a_broken_context_runs_as_without_provio(snakefile):
+def test_child_with_a_broken_context_runs_as_without_provio(snakefile: Writer) -> None:
     workflow = snakefile('rule a:\n    output: "a"\n    run:\n        shell("touch a")\n')
     env = {"PROVIO_TASK": f"{'a' * 32}/{'b' * 32}", "PROVIO_SPOOL": os.devnull}
     done = workflow.run(env=env)
@@ -85,7 +87,7 @@ def test_child_with_a_broken_context_runs_as_without_provio(snakefile):
     assert "Traceback" not in done.stderr
 
 
-def test_failing_description_of_a_job_costs_only_its_declarations(snakefile):
+def test_failing_description_of_a_job_costs_only_its_declarations(snakefile: Writer) -> None:
     workflow = snakefile("""
 class Odd:
     def __repr__(self): raise RuntimeError("no")

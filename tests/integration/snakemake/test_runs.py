@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from provio.model import events as ev
 from provio.model.ids import ENGINE
+from support.snakemake_runs import Workflow, Writer
 
 
-def test_shell_job_is_recorded_with_declarations_command_and_true_end(snakefile):
+def test_shell_job_is_recorded_with_declarations_command_and_true_end(snakefile: Writer) -> None:
     workflow = snakefile("""
 rule make:
     input: "in.txt"
@@ -53,7 +55,7 @@ rule make:
     assert attempt.start.stamp.mono < process.stamp.mono < attempt.end.stamp.mono
 
 
-def test_run_begins_and_ends_with_identity_configuration_host_and_state(snakefile):
+def test_run_begins_and_ends_with_identity_configuration_host_and_state(snakefile: Writer) -> None:
     workflow = snakefile('configfile: "c.yaml"\nrule a:\n    output: "a"\n    shell: "touch a"\n')
     workflow.write("c.yaml", "k: 1\nmy_password: hunter2hunter2\n")
     run = workflow.traced()
@@ -72,7 +74,7 @@ def test_run_begins_and_ends_with_identity_configuration_host_and_state(snakefil
     assert "engine-not-traced" in run.gaps()
 
 
-def test_identity_is_the_remote_and_the_path_in_a_repository(snakefile, workflow):
+def test_identity_is_the_remote_and_the_path_in_a_repository(snakefile: Writer, workflow: Workflow) -> None:
     for command in (
         ["git", "init", "-q"],
         ["git", "remote", "add", "origin", "git@example.org:lab/flow.git"],
@@ -82,7 +84,7 @@ def test_identity_is_the_remote_and_the_path_in_a_repository(snakefile, workflow
     assert run.run["workflow"] == "git:example.org/lab/flow//Snakefile"
 
 
-def test_job_that_fails_once_is_two_attempts(snakefile):
+def test_job_that_fails_once_is_two_attempts(snakefile: Writer) -> None:
     run = snakefile("""
 rule flaky:
     output: "x"
@@ -98,7 +100,7 @@ rule flaky:
     assert [e.state for e in run.of(ev.RunEnded)] == ["succeeded"]
 
 
-def test_failure_keeps_its_attempt_and_the_clean_up_of_its_output(snakefile):
+def test_failure_keeps_its_attempt_and_the_clean_up_of_its_output(snakefile: Writer) -> None:
     run = snakefile('rule bad:\n    output: "x"\n    shell: "echo half > x; kill -9 $$"\n').traced(code=1)
     (attempt,) = run.attempts("bad")
     assert attempt.end.state == "failed"
@@ -108,14 +110,14 @@ def test_failure_keeps_its_attempt_and_the_clean_up_of_its_output(snakefile):
     assert [e.state for e in run.of(ev.RunEnded)] == ["failed"]
 
 
-def test_command_that_succeeds_without_its_output_is_a_failed_attempt(snakefile):
+def test_command_that_succeeds_without_its_output_is_a_failed_attempt(snakefile: Writer) -> None:
     run = snakefile('rule none:\n    output: "x"\n    shell: "true"\n').traced("--latency-wait", "0", code=1)
     (attempt,) = run.attempts("none")
     assert attempt.end.state == "failed"
     assert "x" in attempt.end.message
 
 
-def test_keep_going_records_the_jobs_after_a_failure(snakefile):
+def test_keep_going_records_the_jobs_after_a_failure(snakefile: Writer) -> None:
     run = snakefile("""
 rule all:
     input: "good", "bad"
@@ -132,7 +134,7 @@ rule good:
     assert not run.attempts("all")
 
 
-def test_what_snakemake_itself_does_to_files_is_told(snakefile):
+def test_what_snakemake_itself_does_to_files_is_told(snakefile: Writer) -> None:
     workflow = snakefile("""
 rule last:
     input: "temp.txt"
@@ -157,7 +159,7 @@ rule first:
     assert run.declared("first")["output", "temp.txt"] == ("temp",)
 
 
-def test_script_job_declares_the_script_that_snakemake_read(snakefile, workflow):
+def test_script_job_declares_the_script_that_snakemake_read(snakefile: Writer, workflow: Workflow) -> None:
     workflow.write("s.py", 'open(snakemake.output[0], "w").write("1")\n')
     run = snakefile('rule s:\n    output: "s"\n    script: "s.py"\n').traced()
     (attempt,) = run.attempts("s")
@@ -166,7 +168,7 @@ def test_script_job_declares_the_script_that_snakemake_read(snakefile, workflow)
     assert attempt.processes
 
 
-def test_run_job_is_one_attempt_whose_inner_snakemake_is_engine(snakefile):
+def test_run_job_is_one_attempt_whose_inner_snakemake_is_engine(snakefile: Writer) -> None:
     run = snakefile("""
 rule body:
     output: "x"
@@ -186,17 +188,17 @@ rule body:
     assert shells[0].stamp.pid in inner
 
 
-def test_environment_given_empty_stays_empty_but_for_ours(snakefile):
+def test_environment_given_empty_stays_empty_but_for_ours(snakefile: Writer) -> None:
     workflow = snakefile("""
 rule body:
     output: "x"
     run:
         import subprocess
-        text = subprocess.run(["/usr/bin/tr", "\\\\0", "\\\\n"], env={}, check=True, capture_output=True,
-                              stdin=open("/proc/self/environ")).stdout
-        empty = subprocess.Popen(["/bin/cat", "/proc/self/environ"], -1, None, None, subprocess.PIPE, None, None,
-                                 True, False, None, {}).communicate()[0]
-        named = subprocess.run(["/bin/cat", "/proc/self/environ"], env={"ONLY": "1"}, capture_output=True).stdout
+        command = ["/bin/cat", "/proc/self/environ"]
+        PIPE = subprocess.PIPE
+        empty = subprocess.Popen(command, -1, None, None, PIPE, None, None, True, False, None, {})
+        empty = empty.communicate()[0]
+        named = subprocess.run(command, env={"ONLY": "1"}, stdout=PIPE).stdout
         with open(output[0], "wb") as out:
             out.write(empty + b"|" + named)
 """)
@@ -209,7 +211,7 @@ rule body:
     assert b"ONLY=1" in named
 
 
-def test_shadow_job_is_told_with_the_directory_in_which_it_ran(snakefile):
+def test_shadow_job_is_told_with_the_directory_in_which_it_ran(snakefile: Writer) -> None:
     run = snakefile('rule s:\n    output: "x"\n    shadow: "minimal"\n    shell: "pwd > {output}"\n').traced()
     starts = run.of(ev.TaskStarted)
     assert len({s.attempt for s in starts}) == 1
@@ -217,7 +219,7 @@ def test_shadow_job_is_told_with_the_directory_in_which_it_ran(snakefile):
     assert (Path(run.run["cwd"]) / "x").read_text().strip() == starts[-1].cwd
 
 
-def test_retries_of_the_inner_snakemake_are_attempts_inside_the_outer_one(snakefile):
+def test_retries_of_the_inner_snakemake_are_attempts_inside_the_outer_one(snakefile: Writer) -> None:
     run = snakefile("""
 rule body:
     output: "x"
@@ -237,7 +239,7 @@ rule body:
     assert "first time" in first.end.message
 
 
-def test_helpers_of_the_engine_belong_to_no_attempt(snakefile):
+def test_helpers_of_the_engine_belong_to_no_attempt(snakefile: Writer) -> None:
     workflow = snakefile("""
 onstart:
     shell("cat /proc/self/environ > onstart.env")
@@ -254,7 +256,7 @@ rule a:
         assert hook[1].decode() == ENGINE
 
 
-def test_parallel_jobs_of_one_rule_keep_their_processes_apart(snakefile):
+def test_parallel_jobs_of_one_rule_keep_their_processes_apart(snakefile: Writer) -> None:
     run = snakefile("""
 rule all:
     input: expand("o/{i}", i=range(6))
@@ -269,7 +271,7 @@ rule one:
         assert f"> o/{attempt.start.attributes['wildcards']['i']}" in process.argv[0]
 
 
-def test_wildcards_with_commas_and_quotes_give_distinct_keys(snakefile):
+def test_wildcards_with_commas_and_quotes_give_distinct_keys(snakefile: Writer) -> None:
     run = snakefile("""
 rule all:
     input: "o/1,b=2-3", "o/1-b=2,3"
@@ -281,11 +283,14 @@ rule one:
     assert len(set(keys)) == 2
 
 
-def test_settings_work_as_options_environment_and_profile(snakefile, workflow, tmp_path_factory):
+def test_settings_work_as_options_environment_and_profile(
+    snakefile: Writer, workflow: Workflow, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     snakefile('rule a:\n    output: "a"\n    shell: "touch a"\n')
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    workflow.run("--logger", "provio", "--logger-provio-store", str(elsewhere / "s1"), "--logger-provio-name", "one",
-                 "--logger-provio-trace", "full", "--logger-provio-workflow", "mine", "--logger-provio-seal", "no")  # fmt: skip
+    given = {"store": f"{elsewhere}/s1", "name": "one", "trace": "full", "workflow": "mine", "seal": "no"}
+    options = [word for name, value in given.items() for word in (f"--logger-provio-{name}", value)]
+    workflow.run("--logger", "provio", *options)
     (spool,) = (elsewhere / "s1" / "spool").iterdir()
     record = json.loads((spool / "run.json").read_text())
     assert (record["name"], record["mode"], record["workflow"]) == ("one", "full", "mine")
@@ -296,16 +301,16 @@ def test_settings_work_as_options_environment_and_profile(snakefile, workflow, t
     assert json.loads((spool / "run.json").read_text())["mode"] == "full"
 
     (workflow.path / "prof").mkdir()
-    profile = f"logger: [provio]\nlogger-provio-store: {elsewhere}/s3\nlogger-provio-seal: no\nlogger-provio-name: p\n"
-    workflow.write("prof/config.yaml", profile)
-    workflow.run("--profile", "prof", "--forceall", env={"SNAKEMAKE_LOGGER_PROVIO_SEAL": "yes"} and {})
+    lines = ["logger: [provio]", f"logger-provio-store: {elsewhere}/s3", "logger-provio-seal: no"]
+    workflow.write("prof/config.yaml", "\n".join([*lines, "logger-provio-name: p"]))
+    workflow.run("--profile", "prof", "--forceall", env={"SNAKEMAKE_LOGGER_PROVIO_SEAL": None})
     (spool,) = (elsewhere / "s3" / "spool").iterdir()
     assert json.loads((spool / "run.json").read_text())["name"] == "p"
     assert not (workflow.path / ".provio").exists()
-    assert not [p for p in elsewhere.rglob("seal.log")]
+    assert not list(elsewhere.rglob("seal.log"))
 
 
-def test_one_line_tells_the_run_and_quiet_removes_it(snakefile):
+def test_one_line_tells_the_run_and_quiet_removes_it(snakefile: Writer) -> None:
     workflow = snakefile('rule a:\n    output: "a"\n    shell: "touch a"\n')
     loud = workflow.run("--logger", "provio")
     (line,) = [text for text in loud.stderr.splitlines() if text.startswith("provio:") and "ask:" in text]
@@ -317,7 +322,7 @@ def test_one_line_tells_the_run_and_quiet_removes_it(snakefile):
     assert loud.stdout == ""
 
 
-def test_nested_in_another_run_it_says_so(snakefile):
+def test_nested_in_another_run_it_says_so(snakefile: Writer) -> None:
     workflow = snakefile('rule a:\n    output: "a"\n    shell: "touch a"\n')
     outer = f"{'a' * 32}/{'b' * 32}"
     run = workflow.traced(env={"PROVIO_TASK": outer, "PROVIO_SPOOL": str(workflow.path)})
@@ -325,8 +330,8 @@ def test_nested_in_another_run_it_says_so(snakefile):
     assert run.of(ev.TaskStarted)[0].run == run.run["run_id"]
 
 
-def test_background_sealer_is_started_when_asked(snakefile):
+def test_background_sealer_is_started_when_asked(snakefile: Writer) -> None:
     workflow = snakefile('rule a:\n    output: "a"\n    shell: "touch a"\n')
     run = workflow.traced(env={"SNAKEMAKE_LOGGER_PROVIO_SEAL": "yes"})
     assert (run.spool / "seal.log").exists() or not run.spool.exists()
-    assert os.path.isdir(workflow.path / ".provio")
+    assert (workflow.path / ".provio").is_dir()
