@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.model.tables import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 T0 = 1_790_000_000_000_000_000
 """CLOCK_REALTIME of the story's begin; its CLOCK_MONOTONIC is ``M0``."""
@@ -23,7 +25,14 @@ RUN = "ab" * 16
 CWD = "/data/das"
 
 _DEFAULTS: dict[str, Any] = {"int64": 0, "int32": 0, "text": "", "blob": b"", "bool": False, "json": "[]"}
-_SQLITE = {"int64": "INTEGER", "int32": "INTEGER", "text": "TEXT", "blob": "BLOB", "bool": "INTEGER", "json": "TEXT"}
+_SQLITE = {
+    "int64": "INTEGER",
+    "int32": "INTEGER",
+    "text": "TEXT",
+    "blob": "BLOB",
+    "bool": "INTEGER",
+    "json": "TEXT",
+}
 _NULLABLE = {"exit_code", "signal", "parent", "retry_of", "method", "writer_attempt", "digest"}
 
 
@@ -62,7 +71,9 @@ class Story:
         row = {}
         for column in TABLES[table]:
             value = values.pop(column.name, None if column.name in _NULLABLE else _DEFAULTS[column.type])
-            row[column.name] = json.dumps(value) if column.type == "json" and not isinstance(value, str) else value
+            row[column.name] = (
+                json.dumps(value) if column.type == "json" and not isinstance(value, str) else value
+            )
         assert not values, f"{table} has no column {sorted(values)}"
         self.rows[table].append(row)
         return row
@@ -70,9 +81,13 @@ class Story:
     def sqlite(self) -> Answers:
         connection = sqlite3.connect(":memory:")
         for name, columns in TABLES.items():
-            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{c.name} {_SQLITE[c.type]}' for c in columns)})")
+            connection.execute(
+                f"CREATE TABLE {name} ({', '.join(f'{c.name} {_SQLITE[c.type]}' for c in columns)})"
+            )
             marks = ",".join("?" * len(columns))
-            connection.executemany(f"INSERT INTO {name} VALUES ({marks})", [tuple(r.values()) for r in self.rows[name]])
+            connection.executemany(
+                f"INSERT INTO {name} VALUES ({marks})", [tuple(r.values()) for r in self.rows[name]]
+            )
         return Answers(connection, self.manifest, self.state, self.as_of)
 
     def parquet(self, directory: Path) -> Answers:
@@ -89,6 +104,28 @@ class Story:
             pq.write_table(pa.Table.from_pylist(self.rows[name], schema=schema), file)
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
         return Answers(connection, self.manifest, self.state, self.as_of)
+
+    def seal(self, store: Path) -> Path:
+        """Write a real generation into a store, as the sealer does."""
+        from provio.store.manifest import FORMAT, VERSION, describe_files, write_manifest
+        from provio.store.writer import new_generation, publish, write_tables
+
+        runs = store / "runs" / self.manifest["run"]["id"]
+        with new_generation(runs) as folder:
+            columns = {
+                name: {c.name: [row[c.name] for row in self.rows[name]] for c in TABLES[name]}
+                for name in TABLES
+            }
+            rows = write_tables(folder, columns)
+            head = {
+                "format": FORMAT,
+                "version": VERSION,
+                "state": self.state,
+                "as_of_ns": self.as_of,
+                "rows": rows,
+            }
+            write_manifest(folder, {**self.manifest, **head, "files": describe_files(folder)})
+            return publish(folder, runs)
 
     # What stories are made of ---------------------------------------------------------------
 
@@ -107,7 +144,12 @@ class Story:
         return attempt_id(name)
 
     def process(
-        self, image: int, attempt: str | None, argv: list[str], method: str = "carried", scope: str = "attempt"
+        self,
+        image: int,
+        attempt: str | None,
+        argv: list[str],
+        method: str = "carried",
+        scope: str = "attempt",
     ) -> None:
         """Add a process image with one epoch of the same number and its attribution."""
         self.add("processes", image=image, parent=-1, pid=5000 + image, argv=argv, exe=b"/usr/bin/" + argv[0].encode(),
@@ -133,7 +175,9 @@ class Story:
             "closed_ns": T0 + second * S if made else 0, "size": 1000 * number, "digest": None, **values,
         })  # fmt: skip
 
-    def access(self, image: int, file: int, operation: str, version: int, moved: int = 0, **values: Any) -> None:
+    def access(
+        self, image: int, file: int, operation: str, version: int, moved: int = 0, **values: Any
+    ) -> None:
         owner = next(row for row in self.rows["attributions"] if row["epoch"] == image)
         path = next(row["path"] for row in self.rows["files"] if row["file"] == file)
         self.add("accesses", **{
@@ -144,7 +188,9 @@ class Story:
 
     def derive(self, output: int, given: int, moved: int, confidence: str = "proved") -> None:
         writer = next(row["writer_attempt"] for row in self.rows["versions"] if row["version"] == output)
-        self.add("derivations", output=output, input=given, attempt=writer, confidence=confidence, bytes=moved)
+        self.add(
+            "derivations", output=output, input=given, attempt=writer, confidence=confidence, bytes=moved
+        )
 
     def declare(self, attempt: str, role: str, value: str, *flags: str, name: str = "") -> None:
         self.add("declared", attempt=attempt, role=role, value=value, name=name, flags=list(flags))
@@ -169,7 +215,9 @@ def _tasks(story: Story) -> None:
     ]):  # fmt: skip
         story.task(number, logical, physical, "script" if logical == "stack" else "shell")
     wild = {"attributes": {"wildcards": {"sample": "a"}}}
-    convert = story.attempt("A1", 0, 1, 3, bytes_read=1500, bytes_written=1000, files_read=2, files_written=1, **wild)
+    convert = story.attempt(
+        "A1", 0, 1, 3, bytes_read=1500, bytes_written=1000, files_read=2, files_written=1, **wild
+    )
     story.attempt("B1", 1, 1, 4, bytes_read=800, bytes_written=900, files_read=1, files_written=1)
     story.attempt("S1", 2, 5, 7, state="failed", exit_code=1, message="disk on fire", bytes_read=500, files_read=1,
                   bytes_written=100, files_written=1)  # fmt: skip
@@ -226,6 +274,10 @@ def _content(story: Story) -> None:
                                  (7, 6, 4000)):  # fmt: skip
         story.derive(output, given, moved)
     story.derive(7, 8, 10, "possible")
-    story.add("engine_files", action="delete", path=f"{CWD}/stack.h5", attempt=attempt_id("S1"), at_ns=T0 + 7 * S)
-    story.add("gaps", kind="engine-not-traced", scope="run", count=1, detail="the engine's own I/O is not recorded")
+    story.add(
+        "engine_files", action="delete", path=f"{CWD}/stack.h5", attempt=attempt_id("S1"), at_ns=T0 + 7 * S
+    )
+    story.add(
+        "gaps", kind="engine-not-traced", scope="run", count=1, detail="the engine's own I/O is not recorded"
+    )
     story.add("gaps", kind="killed", scope="image:13", count=1, detail="python3 stack.py was killed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from provio.errors import UsageError
 from provio.query.lineage import LineageAnswer, lineage
 from provio.query.paths import resolve
@@ -35,14 +36,20 @@ def test_edges_point_the_way_the_data_flowed_and_carry_bytes(held: Held) -> None
     edges = {edge.relation: edge for edge in answer.edges}
     maker = f"a{attempt_id('P1')}"
     assert (edges["used"].source, edges["used"].target, edges["used"].bytes) == ("v6", maker, 4000)
-    assert (edges["generated"].source, edges["generated"].target, edges["generated"].bytes) == (maker, "v7", 700)
+    assert (edges["generated"].source, edges["generated"].target, edges["generated"].bytes) == (
+        maker,
+        "v7",
+        700,
+    )
     assert (edges["derived"].source, edges["derived"].target) == ("v6", "v7")
 
 
 def test_json_has_nodes_and_edges_as_the_specification_names_them(held: Held) -> None:
     document = ask(held(seismic()), "fig.png").to_json()
     assert all({"id", "type", "label"} <= node.keys() for node in document["nodes"])
-    assert all(edge.keys() == {"source", "target", "relation", "bytes", "confidence"} for edge in document["edges"])
+    assert all(
+        edge.keys() == {"source", "target", "relation", "bytes", "confidence"} for edge in document["edges"]
+    )
     ids = {node["id"] for node in document["nodes"]}
     assert all(edge["source"] in ids and edge["target"] in ids for edge in document["edges"])
 

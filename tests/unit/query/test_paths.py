@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from provio.errors import UsageError
 from provio.query.paths import path_json, path_text, resolve
 from support.answers import CWD, Answers, Story, seismic
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Held = Callable[[Story], Answers]
 
@@ -74,7 +78,9 @@ def test_link_is_followed_where_its_own_name_was_not_met(held: Held, tmp_path: P
 
 def test_name_that_is_not_utf8_is_found_by_its_bytes(held: Held) -> None:
     story = Story()
-    story.add("files", path=b"/data/das/caf\xe9.txt", paths=[{"b64": "L2RhdGEvZGFzL2NhZukudHh0"}], category="data")
+    story.add(
+        "files", path=b"/data/das/caf\xe9.txt", paths=[{"b64": "L2RhdGEvZGFzL2NhZukudHh0"}], category="data"
+    )
     assert resolve(held(story), b"caf\xe9.txt", CWD).files == (0,)
     assert resolve(held(story), b"caf\xe9.txt", "/").files == (0,)
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+
 from provio.errors import UsageError
 from provio.query.show import ShowAnswer, show
-from support.answers import RUN, S, T0, Answers, Story, attempt_id, seismic
+from support.answers import RUN, T0, Answers, S, Story, attempt_id, seismic
 
 Held = Callable[[Story], Answers]
 
@@ -39,7 +40,10 @@ def test_json_has_the_fields_that_the_specification_names(held: Held) -> None:
 def test_every_try_is_listed_in_order_under_its_task(held: Held) -> None:
     answer = show(held(seismic()))
     stack = next(task for task in answer.tasks if task.logical == "stack")
-    assert [(one.attempt, one.state, one.exit_code) for one in stack.attempts] == [(1, "failed", 1), (2, "succeeded", 0)]
+    assert [(one.attempt, one.state, one.exit_code) for one in stack.attempts] == [
+        (1, "failed", 1),
+        (2, "succeeded", 0),
+    ]
 
 
 def test_attribution_counts_operations_by_method(held: Held) -> None:
@@ -51,7 +55,9 @@ def test_attribution_counts_operations_by_method(held: Held) -> None:
 def test_what_is_not_known_is_none_and_not_zero(held: Held) -> None:
     story = Story()
     story.task(0, "sort", "sort:")
-    story.attempt("X", 0, 1, 2, ended_ns=0, cpu_user_ns=-1, max_rss_bytes=-1, io_time_ns=-1, cgroup_id=0, exit_code=None)
+    story.attempt(
+        "X", 0, 1, 2, ended_ns=0, cpu_user_ns=-1, max_rss_bytes=-1, io_time_ns=-1, cgroup_id=0, exit_code=None
+    )
     (one,) = show(held(story)).tasks[0].attempts
     assert (one.ended_ns, one.duration_ns, one.cpu_ns, one.max_rss_bytes, one.io_share) == (None,) * 5
     assert (one.cgroup_id, one.exit_code) == (None, None)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from provio.query.paths import resolve
 from provio.query.why import WhyAnswer, why
-from support.answers import CWD, RUN, S, T0, Answers, Story, attempt_id, seismic
+from support.answers import CWD, RUN, T0, Answers, S, Story, attempt_id, seismic
 
 Held = Callable[[Story], Answers]
 
@@ -28,10 +28,16 @@ def test_writer_is_the_try_that_succeeded_with_its_program_and_evidence(held: He
 
 def test_inputs_come_with_bytes_makers_and_whether_they_were_declared(held: Held) -> None:
     answer = ask(held(seismic()), "work/a.h5")
-    found = {item.fact.path.decode().rpartition("/")[2]: (item.bytes, item.maker, item.declared) for item in answer.inputs}
+    found = {
+        item.fact.path.decode().rpartition("/")[2]: (item.bytes, item.maker, item.declared)
+        for item in answer.inputs
+    }
     assert found == {"a.dat": (1000, None, True), "calib.txt": (500, None, False)}
     stack = ask(held(seismic()), "stack.h5")
-    assert {item.maker.label for item in stack.inputs if item.maker} == {"convert:sample=a", "convert:sample=b"}
+    assert {item.maker.label for item in stack.inputs if item.maker} == {
+        "convert:sample=a",
+        "convert:sample=b",
+    }
 
 
 def test_former_names_are_told(held: Held) -> None:

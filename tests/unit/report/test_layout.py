@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from provio.report.layout import Layout, layered
 
 EDGES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40)
@@ -42,16 +44,18 @@ def test_any_graph_has_every_node_once_spaced_and_every_route_whole(pairs: list[
     assert sorted(name for name in placed if not name.startswith("\0")) == sorted(nodes)
     for layer in layout.layers:
         places = [layout.position[name] for name in layer]
-        assert all(b - a > 0.999 for a, b in zip(places, places[1:], strict=False))
+        assert all(b - a > 0.999 for a, b in itertools.pairwise(places))
     for (source, target), route in layout.routes.items():
         assert (route[0], route[-1]) == (source, target)
         steps = [level(layout)[name] for name in route]
-        assert {b - a for a, b in zip(steps, steps[1:], strict=False)} in ({1}, {-1})
+        assert {b - a for a, b in itertools.pairwise(steps)} in ({1}, {-1})
 
 
 def test_a_thousand_nodes_are_laid_out_within_seconds() -> None:
     nodes = [str(number) for number in range(1000)]
-    edges = [(str(a), str(100 * (a // 100 + 1) + (a * 7 + k * 13) % 100)) for a in range(900) for k in range(6)]
+    edges = [
+        (str(a), str(100 * (a // 100 + 1) + (a * 7 + k * 13) % 100)) for a in range(900) for k in range(6)
+    ]
     begin = time.process_time()
     layered(nodes, edges)
     assert time.process_time() - begin < 5

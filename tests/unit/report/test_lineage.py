@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+
 from provio.query.lineage import LineageAnswer, lineage
 from provio.query.paths import resolve
 from provio.report.lineage import dot, mermaid, tree_lines
@@ -96,7 +97,9 @@ def test_boxes_of_the_picture_do_not_overlap() -> None:
     boxes = [rect.attrib for rect in root.iter(f"{SVG}rect") if "rx" in rect.attrib]
     spans = [(float(b["x"]), float(b["y"]), float(b["width"]), float(b["height"])) for b in boxes]
     for index, (x, y, w, h) in enumerate(spans):
-        assert not any(x < x2 + w2 and x2 < x + w and y < y2 + h2 and y2 < y + h for x2, y2, w2, h2 in spans[index + 1 :])
+        assert not any(
+            x < x2 + w2 and x2 < x + w and y < y2 + h2 and y2 < y + h for x2, y2, w2, h2 in spans[index + 1 :]
+        )
 
 
 def test_way_to_the_asked_file_is_highlighted_and_a_dead_end_is_not() -> None:
@@ -104,7 +107,9 @@ def test_way_to_the_asked_file_is_highlighted_and_a_dead_end_is_not() -> None:
     story.task(9, "check", "check:")
     story.process(30, story.attempt("C1", 9, 26, 27), ["cmp", "raw/a.dat"])
     story.access(30, 0, "read", 0, 700)
-    classes = re.findall(r'<g class="(node[^"]*)"><title>([^<]*)', svg(ask("raw/a.dat", story, direction="down", depth=0)))
+    classes = re.findall(
+        r'<g class="(node[^"]*)"><title>([^<]*)', svg(ask("raw/a.dat", story, direction="down", depth=0))
+    )
     assert [name for name, _ in classes if "asked" in name] == ["node file asked way"]
     failed = [name for name, title in classes if title.startswith("stack, try 1: failed")]
     assert failed == ["node task way failed"]
@@ -143,5 +148,10 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "answers"
 @pytest.mark.parametrize("form", ["tree", "dot", "mermaid", "svg"])
 def test_lineage_of_the_story_is_the_reviewed_one(form: str) -> None:
     answer = ask("fig.png", depth=0)
-    forms = {"tree": text, "dot": lambda a: dot(a, BASE), "mermaid": lambda a: mermaid(a, BASE), "svg": lambda a: svg(a, BASE)}
+    forms = {
+        "tree": text,
+        "dot": lambda a: dot(a, BASE),
+        "mermaid": lambda a: mermaid(a, BASE),
+        "svg": lambda a: svg(a, BASE),
+    }
     assert forms[form](answer).rstrip("\n") == (GOLDEN / f"lineage.{form}").read_text().rstrip("\n")

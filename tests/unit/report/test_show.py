@@ -6,7 +6,7 @@ from provio.query.files import files_of, findings
 from provio.query.show import show
 from provio.report.show import attempt_lines, finding_lines, show_lines
 from provio.report.text import Style
-from support.answers import CWD, S, T0, Story, attempt_id, seismic
+from support.answers import CWD, T0, S, Story, attempt_id, seismic
 
 STYLE = Style(width=120)
 
@@ -17,7 +17,25 @@ def lines(story: Story, **options: bool) -> str:
 
 def test_every_try_has_its_row_with_state_time_and_bytes() -> None:
     rows = [line.split() for line in lines(seismic()).splitlines()]
-    assert ["stack", "1", "failed", "(1)", "2", "s", "1", "s", "64", "MiB", "25.0", "%", "500", "B", "100", "B", "1/1"] in rows
+    assert [
+        "stack",
+        "1",
+        "failed",
+        "(1)",
+        "2",
+        "s",
+        "1",
+        "s",
+        "64",
+        "MiB",
+        "25.0",
+        "%",
+        "500",
+        "B",
+        "100",
+        "B",
+        "1/1",
+    ] in rows
     assert any(row[:3] == ["stack", "2", "succeeded"] for row in rows)
 
 
@@ -63,7 +81,7 @@ def test_same_kinds_of_gap_are_one_line_with_their_sum() -> None:
     for number in range(30):
         story.add("gaps", kind="killed", scope=f"image:{number}", count=2, detail=f"program {number}")
     (line,) = [line for line in lines(story).splitlines() if "killed" in line]
-    assert "×61" in line
+    assert "(61 times)" in line
     assert "(and 30 more)" in line
 
 

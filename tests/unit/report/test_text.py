@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from provio.report.text import (
     Style,
     clock,
@@ -51,7 +52,11 @@ def test_a_share_is_never_rounded_to_all_or_to_nothing(share: float | None, text
 def test_counts_are_grouped_and_agree_with_their_noun() -> None:
     assert number(1234567) == "1,234,567"
     assert number(None) == "?"
-    assert (plural(1, "file"), plural(0, "file"), plural(2, "process", "processes")) == ("1 file", "0 files", "2 processes")
+    assert (plural(1, "file"), plural(0, "file"), plural(2, "process", "processes")) == (
+        "1 file",
+        "0 files",
+        "2 processes",
+    )
 
 
 def test_time_that_is_not_known_is_said_so() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from provio.query.paths import resolve
 from provio.query.why import why
 from provio.report.text import Style
 from provio.report.why import sentences, why_lines
-from support.answers import CWD, S, T0, Story, seismic
+from support.answers import CWD, T0, S, Story, seismic
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "answers"
 
@@ -34,7 +35,9 @@ def test_story_names_rule_wildcards_try_program_and_evidence() -> None:
 
 
 def test_undeclared_input_is_marked() -> None:
-    assert "- site/calib.txt: 500 B read, there before this run, or made unseen, not declared" in story_of("work/a.h5")
+    assert "- site/calib.txt: 500 B read, there before this run, or made unseen, not declared" in story_of(
+        "work/a.h5"
+    )
 
 
 def test_story_of_a_file_without_seen_inputs_does_not_claim_that_there_are_none() -> None:
@@ -47,7 +50,9 @@ def test_contradicting_evidence_is_told() -> None:
     story = seismic()
     row = next(row for row in story.rows["attributions"] if row["epoch"] == 13)
     row["contradictions"] = '[["cgroup", "deadbeef00", "cgroup 77"]]'
-    assert "But 1 piece of evidence disagree: cgroup names deadbeef (cgroup 77)." in story_of("stack.h5", story)
+    assert "But 1 piece of evidence disagree: cgroup names deadbeef (cgroup 77)." in story_of(
+        "stack.h5", story
+    )
 
 
 def test_file_written_by_nobodys_process_is_told_with_its_program() -> None:

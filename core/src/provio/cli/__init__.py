@@ -11,13 +11,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from provio import __version__
 from provio.errors import ProvioError, SetupError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
@@ -50,17 +52,16 @@ COMMANDS: Final[dict[str, str]] = {
 class LazyGroup(click.Group):
     """A group whose commands are modules of this package, imported when called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the commands in the order of ``COMMANDS``."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command, or ask the plugins for a name that is not ours."""
         if cmd_name not in COMMANDS:
             return _plugin_command(cmd_name)
         module = importlib.import_module(f"provio.cli.{cmd_name}")
-        command = module.command
-        assert isinstance(command, click.Command)
+        command: click.Command = module.command
         return command
 
     def resolve_command(
@@ -77,7 +78,7 @@ class LazyGroup(click.Group):
         formatter.write("  provio why result.csv                   tell how a file came to be\n\n")
         super().format_help(ctx, formatter)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands from the table, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -87,7 +88,8 @@ def _plugin_command(name: str) -> click.Command | None:
     """Return the command a plugin adds under that name (hook ``provio_commands``), or None."""
     from provio.plugins.manager import plugin_commands
 
-    return plugin_commands().get(name)
+    found: click.Command | None = plugin_commands().get(name)
+    return found
 
 
 def _suggestion(name: str) -> str:
@@ -99,13 +101,17 @@ def _suggestion(name: str) -> str:
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 findings or differences, 2 usage, 3 set-up, 4 evidence, 5 store, 6 plugin, "
     "130 interrupted. 'provio run' returns the command's own code.",
 )
 @click.version_option(__version__, "-V", "--version", message="provio %(version)s")
-def provio() -> None:
+@click.pass_context
+def provio(ctx: click.Context) -> None:
     """Record which task of a workflow read and wrote which file, and answer questions about it."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
@@ -116,12 +122,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 def call(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
-        code = provio.main(
-            args=list(args) if args is not None else None, prog_name="provio", standalone_mode=False
-        )
-        if sys.stdout:  # None where the caller closed it
-            sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        code = _invoke(sys.argv[1:] if args is None else args)
+        sys.stdout.flush()
+        return code
     except ProvioError as error:
         return _say(error.message, error.hint, error.exit_code)
     except click.UsageError as error:
@@ -134,10 +137,18 @@ def call(args: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_gone()
-    except SystemExit as stop:
-        if isinstance(stop.__context__, BrokenPipeError):  # click turns it into exit code 1, "findings"
-            return _reader_gone()
-        raise
+
+
+def _invoke(args: Sequence[str]) -> int:
+    """Run the group; not by its ``main``, which turns a closed pipe into exit code 1: that is "findings" here."""
+    if "_PROVIO_COMPLETE" in os.environ:
+        provio.main(prog_name="provio")  # answers the shell's completion and exits
+    try:
+        with provio.make_context("provio", list(args)) as ctx:
+            code = provio.invoke(ctx)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return code if isinstance(code, int) else 0
 
 
 def _say(message: str, hint: str, code: int) -> int:

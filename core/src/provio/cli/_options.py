@@ -84,8 +84,12 @@ def common_options(function: F) -> F:
 def emit_json(value: Any) -> None:
     """Print one JSON document to stdout: indented on a terminal, else on one line (a tenth of the time)."""
     indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(json.dumps(value, indent=indent, ensure_ascii=False, default=_plain).encode(
-        "utf-8", "backslashreplace").decode() + "\n")
+    sys.stdout.write(
+        json.dumps(value, indent=indent, ensure_ascii=False, default=_plain)
+        .encode("utf-8", "backslashreplace")
+        .decode()
+        + "\n"
+    )
 
 
 def _plain(value: Any) -> Any:

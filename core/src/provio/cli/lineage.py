@@ -52,7 +52,9 @@ def command(
     from provio.query.paths import resolve
 
     if sum((as_json, form is not None, svg is not None)) > 1:
-        raise UsageError("choose one of --json, --dot, --mermaid, --svg", hint="run the command once for each")
+        raise UsageError(
+            "choose one of --json, --dot, --mermaid, --svg", hint="run the command once for each"
+        )
     source = open_run(store, run)
     answer = lineage(source, resolve(source, file), direction=direction, depth=depth, possible=possible)
     if svg is not None:
@@ -88,5 +90,7 @@ def _write_svg(answer: LineageAnswer, target: Path, *, force: bool) -> None:
     try:
         target.write_text(picture, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write {target}: {os.strerror(error.errno or 0)}", hint="choose another --svg FILE") from None
+        raise UsageError(
+            f"cannot write {target}: {os.strerror(error.errno or 0)}", hint="choose another --svg FILE"
+        ) from None
     note(f"Wrote {target} ({len(answer.nodes)} nodes).")

@@ -29,10 +29,14 @@ _CHEAP = 200_000
     exits="0 fine, 2 no such run, task or attempt, 4 unreadable evidence, 5 unreadable store.",
 )
 @click.argument("which", metavar="[RUN]", required=False)
-@click.option("--task", metavar="NAME", help="Only this task (rule, or key such as sort:sample=a), with files.")
+@click.option(
+    "--task", metavar="NAME", help="Only this task (rule, or key such as sort:sample=a), with files."
+)
 @click.option("--attempt", metavar="ID", help="Only this attempt (id or its first digits), with files.")
 @click.option("--files", "with_files", is_flag=True, help="List the files of every attempt shown.")
-@click.option("--undeclared", is_flag=True, help="Compare declared with observed files, however large the run.")
+@click.option(
+    "--undeclared", is_flag=True, help="Compare declared with observed files, however large the run."
+)
 @click.option("--all", "every", is_flag=True, help="List every attempt and file, however many.")
 @common_options
 def command(
@@ -76,13 +80,15 @@ def _findings(source: Source, attempts: list[str], *, wanted: bool) -> list[File
 
 
 def _access_count(source: Source) -> int:
-    counts = source.manifest.get("counts") or {}
-    if "accesses" in counts:
-        return int(counts["accesses"])
+    rows = source.manifest.get("rows") or {}
+    if "accesses" in rows:
+        return int(rows["accesses"])
     return int(source.sql("SELECT count(*) FROM accesses")[0][0])
 
 
-def _document(answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse] | None) -> dict[str, object]:
+def _document(
+    answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse] | None
+) -> dict[str, object]:
     document: dict[str, object] = answer.to_json()
     document["findings"] = None if found is None else [use.to_json() for use in found]
     if files:
@@ -90,7 +96,9 @@ def _document(answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse
     return document
 
 
-def _print(answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse] | None, *, every: bool) -> None:
+def _print(
+    answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse] | None, *, every: bool
+) -> None:
     from provio.report.show import attempt_lines, finding_lines, label, show_lines
 
     look, base = style(), base_directory(answer.run.cwd)

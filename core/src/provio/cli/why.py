@@ -10,7 +10,9 @@ from provio.cli._options import Command, common_options, emit_json, emit_lines
 
 @click.command(
     cls=Command,
-    examples=("provio why fig.png            who made it, when, by which program, from what, on what evidence",),
+    examples=(
+        "provio why fig.png            who made it, when, by which program, from what, on what evidence",
+    ),
     exits="0 fine, 2 no such file or run, 4 unreadable evidence, 5 unreadable store.",
 )
 @click.argument("file", type=click.Path(path_type=bytes))

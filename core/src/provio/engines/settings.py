@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Value = str | int | tuple[str, ...]
 
@@ -51,7 +53,9 @@ class Setting:
         """
         value = _parsed(self, raw)
         if value is None or (self.choices and value not in self.choices):
-            raise UsageError(f"{origin}: {self.name} cannot be {raw!r}", hint=f"{self.name} is {self.expects}")
+            raise UsageError(
+                f"{origin}: {self.name} cannot be {raw!r}", hint=f"{self.name} is {self.expects}"
+            )
         return value
 
     @property
@@ -61,7 +65,7 @@ class Setting:
             return f"one of {', '.join(self.choices)}"
         if isinstance(self.default, int):
             return "a number of bytes, such as 0, 1048576 or 64 MiB"
-        return "a list of words, such as [\"a\", \"b\"] (or a,b)"
+        return 'a list of words, such as ["a", "b"] (or a,b)'
 
 
 SETTINGS: Final = (
@@ -190,7 +194,9 @@ def _replace_file(file: Path, text: str, setting: Setting, value: Value) -> None
         beside.write_text(text, encoding="utf-8")
         beside.replace(file)
     except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}", hint="check the directory's owner and mode") from None
+        raise UsageError(
+            f"{file} cannot be written: {error.strerror}", hint="check the directory's owner and mode"
+        ) from None
 
 
 def toml_value(value: Value) -> str:

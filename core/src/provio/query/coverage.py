@@ -7,11 +7,13 @@ are never merged, and an unknown one is None with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.query.source import Source, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 UNSEEN_KINDS = frozenset({
     "static-binary", "foreign-libc", "setuid", "sanitizer", "no-library", "records-lost", "io-uring",

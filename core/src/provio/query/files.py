@@ -8,16 +8,20 @@ A declared directory covers what is below it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.paths import names_of, path_json
 from provio.query.source import Row, Source, parsed, select_in
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 READS: Final = frozenset({"read", "mapped-read", "list", "listdir", "readlink", "copy_range"})
-WRITES: Final = frozenset({"write", "create", "truncate", "mapped-write", "fallocate", "symlink", "mkdir", "mknod"})
+WRITES: Final = frozenset(
+    {"write", "create", "truncate", "mapped-write", "fallocate", "symlink", "mkdir", "mknod"}
+)
 _INPUT_ROLES: Final = frozenset({"input", "script", "config", "environment"})
 _OUTPUT_ROLES: Final = frozenset({"output", "log", "benchmark"})
 _FILE_ROLES: Final = _INPUT_ROLES | _OUTPUT_ROLES
@@ -232,9 +236,7 @@ def _compare(
             met[item] |= use.operations.keys() if not use.failed_only else set()
         status = _status(use, matching, bool(declared), removed.get((use.attempt, use.file)))
         roles = tuple(sorted({item.role for item in matching}))
-        yield FileUse(
-            use.attempt, use.path, status, roles, use.operations, use.bytes_read, use.bytes_written
-        )
+        yield FileUse(use.attempt, use.path, status, roles, use.operations, use.bytes_read, use.bytes_written)
     yield from _unmet(attempt, met)
 
 

@@ -9,9 +9,8 @@ Only proved derivations are followed unless ``possible`` is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import UsageError
 from provio.query.coverage import CoverageAnswer, coverage
@@ -19,12 +18,19 @@ from provio.query.paths import FoundFile, path_json, path_text, words_of
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, moment, parsed, select_in
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 VERSION: Final = 1
 UP, DOWN = "up", "down"
 
+_STEPS: Final = {
+    "output": "SELECT output, input, confidence, bytes FROM derivations WHERE output IN ({})",
+    "input": "SELECT output, input, confidence, bytes FROM derivations WHERE input IN ({})",
+}
 _READERS: Final = (
-    "SELECT version, attempt, sum(bytes) FROM accesses WHERE operation IN ('read', 'mapped-read', 'copy_range') "
-    "AND attempt IS NOT NULL AND version IN ({}) GROUP BY version, attempt"
+    "SELECT version, attempt, sum(bytes) FROM accesses "
+    "WHERE operation IN ('read', 'mapped-read', 'copy_range') AND attempt IS NOT NULL AND version IN ({}) GROUP BY version, attempt"
 )
 
 
@@ -198,18 +204,18 @@ def _search(source: Source, start: int, direction: str, depth: int, *, possible:
                 following.append(other)
         frontier = following
     walk.frontier = set(frontier)
-    walk.beyond = {row[0 if here == "output" else 1] for row in _steps(source, here, frontier)}
+    walk.beyond = {row[0] if here == "output" else row[1] for row in _steps(source, here, frontier)}
     return walk
 
 
 def _steps(source: Source, here: str, versions: Iterable[int]) -> list[tuple[int, int, str, int | None]]:
-    rows = select_in(
-        source, f"SELECT output, input, confidence, bytes FROM derivations WHERE {here} IN ({{}})", versions  # noqa: S608
-    )
+    rows = select_in(source, _STEPS[here], versions)
     return sorted((int(o), int(i), c, b) for o, i, c, b in rows)
 
 
-def _graph(source: Source, walk: _Walk, start: int, direction: str) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+def _graph(
+    source: Source, walk: _Walk, start: int, direction: str
+) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Turn versions and derivations into nodes and edges, with the makers in between."""
     versions = version_facts(source, walk.levels)
     makers = maker_facts(source, versions.values())
@@ -303,7 +309,24 @@ def version_facts(source: Source, numbers: Iterable[int]) -> dict[int, VersionFa
 
 
 def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
-    (number, file, ordinal, path, kind, category, size, closed, mono, ended, digest, epoch, attempt, image, scope, sure) = row
+    (
+        number,
+        file,
+        ordinal,
+        path,
+        kind,
+        category,
+        size,
+        closed,
+        mono,
+        ended,
+        digest,
+        epoch,
+        attempt,
+        image,
+        scope,
+        sure,
+    ) = row
     if attempt:
         maker = f"a{attempt}"
     elif scope == "engine":
@@ -342,7 +365,9 @@ def maker_facts(source: Source, versions: Iterable[VersionFact]) -> dict[str, Ma
     ids = list(dict.fromkeys(fact.maker_id for fact in versions if fact.maker_id))
     attempts = _attempt_makers(source, [name[1:] for name in ids if name.startswith("a")])
     processes = _process_makers(source, [int(name[1:]) for name in ids if name.startswith("p")])
-    engine = MakerFact("engine", "engine", f"the engine ({run_answer(source).engine or 'unknown'})", "proved", {})
+    engine = MakerFact(
+        "engine", "engine", f"the engine ({run_answer(source).engine or 'unknown'})", "proved", {}
+    )
     return attempts | processes | ({"engine": engine} if "engine" in ids else {})
 
 

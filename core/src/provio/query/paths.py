@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.errors import UsageError
 from provio.query.source import Source, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _LISTED = 8
 """How many candidates a message lists."""
@@ -153,7 +155,9 @@ def _near(source: Source, wanted: bytes) -> list[bytes]:
     """Return data files of similar names, and those of the same directory."""
     from difflib import get_close_matches
 
-    names = {bytes(p): None for (p,) in source.sql("SELECT path FROM files WHERE category = 'data' LIMIT 20000")}
+    names = {
+        bytes(p): None for (p,) in source.sql("SELECT path FROM files WHERE category = 'data' LIMIT 20000")
+    }
     by_base: dict[str, list[bytes]] = {}
     for name in names:
         by_base.setdefault(path_text(os.path.basename(name)), []).append(name)

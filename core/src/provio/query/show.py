@@ -7,21 +7,39 @@ one attempt are in ``files``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import UsageError
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
-from provio.query.source import Row, Source, known, moment, parsed
+from provio.query.source import Row, Source, known, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 VERSION: Final = 1
 
-_ATTEMPT_COLUMNS: Final = (
-    "task, attempt, ordinal, state, exit_code, signal, started_ns, ended_ns, cwd, pid, cgroup_id, host, job, "
-    "message, processes, files_read, files_written, bytes_read, bytes_written, operations, cpu_user_ns, "
-    "cpu_system_ns, max_rss_bytes, io_time_ns"
-)
+
+def _text(value: Any) -> str:
+    return value or ""
+
+
+def _count(value: Any) -> int:
+    return int(value or 0)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_COLUMNS: Final[tuple[tuple[str, Callable[[Any], Any]], ...]] = (
+    ("attempt", _text), ("ordinal", _count), ("state", _text), ("exit_code", _same), ("signal", _same),
+    ("started_ns", moment), ("ended_ns", moment), ("cwd", _text), ("pid", moment), ("cgroup_id", moment),
+    ("host", _text), ("job", _text), ("message", _text), ("processes", _count), ("files_read", _count),
+    ("files_written", _count), ("bytes_read", _count), ("bytes_written", _count), ("operations", _count),
+    ("cpu_user_ns", known), ("cpu_system_ns", known), ("max_rss_bytes", known), ("io_time_ns", known),
+)  # fmt: skip
+"""Columns of ``attempts`` in the order of ``AttemptAnswer``'s fields, each with how its unknown is told."""
 
 
 @dataclass(slots=True)
@@ -199,7 +217,8 @@ def _tasks(source: Source, task: str | None, attempt: str | None) -> tuple[TaskA
         names = _chosen(names, task)
     methods = _methods(source)
     by_task: dict[int, list[AttemptAnswer]] = {}
-    for row in source.sql(f"SELECT {_ATTEMPT_COLUMNS} FROM attempts ORDER BY task, ordinal, started_ns"):  # noqa: S608
+    columns = ", ".join(name for name, _ in _COLUMNS)
+    for row in source.sql(f"SELECT task, {columns} FROM attempts ORDER BY task, ordinal, started_ns"):  # noqa: S608
         if attempt is None or row[1].startswith(attempt):
             by_task.setdefault(row[0], []).append(_attempt(row, methods.get(row[1], {})))
     if attempt is not None:
@@ -246,12 +265,8 @@ def _methods(source: Source) -> dict[str, dict[str, int]]:
 
 
 def _attempt(row: Row, attribution: dict[str, int]) -> AttemptAnswer:
-    (_, attempt, ordinal, state, exit_code, signal, started, ended, cwd, pid, cgroup, host, job, message, *sums) = row
-    totals = [int(value or 0) for value in sums[:6]]
-    return AttemptAnswer(
-        attempt, ordinal, state, exit_code, signal, moment(started), moment(ended), cwd or "", moment(pid),
-        moment(cgroup), host or "", job or "", message or "", *totals, *map(known, sums[6:]), attribution,
-    )  # fmt: skip
+    values = (convert(value) for (_, convert), value in zip(_COLUMNS, row[1:], strict=True))
+    return AttemptAnswer(*values, attribution=attribution)
 
 
 def _buckets(source: Source) -> tuple[Bucket, Bucket]:
@@ -262,12 +277,3 @@ def _buckets(source: Source) -> tuple[Bucket, Bucket]:
     )
     found = {scope: Bucket(int(operations or 0), images) for scope, operations, images in rows}
     return found.get("engine", Bucket(0, 0)), found.get("unattributed", Bucket(0, 0))
-
-
-def one_task(source: Source, attempt: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the physical key of an attempt's task and the attempt's attributes."""
-    rows = source.sql(
-        "SELECT t.physical, a.attributes FROM attempts a JOIN tasks t ON t.task = a.task WHERE a.attempt = ?",
-        [attempt],
-    )
-    return (rows[0][0], parsed(rows[0][1], {})) if rows else ("", {})

@@ -8,16 +8,18 @@ that come along say how far "none seen" can be trusted.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
 from provio.query.files import FileUse, files_of
 from provio.query.lineage import MakerFact, VersionFact, last_version, maker_facts, task_label, version_facts
 from provio.query.paths import FoundFile, names_of, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
-from provio.query.source import Source, known, moment, parsed, select_in
+from provio.query.source import Source, known, moment, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 VERSION: Final = 1
 
@@ -227,7 +229,8 @@ def _uses_of_maker(source: Source, fact: VersionFact) -> tuple[FileUse, ...]:
 
 def _inputs(source: Source, fact: VersionFact) -> list[Input]:
     rows = source.sql(
-        "SELECT input, confidence, bytes FROM derivations WHERE output = ? ORDER BY confidence, input", [fact.version]
+        "SELECT input, confidence, bytes FROM derivations WHERE output = ? ORDER BY confidence, input",
+        [fact.version],
     )
     facts = version_facts(source, [row[0] for row in rows])
     makers = maker_facts(source, facts.values())
@@ -299,14 +302,20 @@ def _earlier(source: Source, fact: VersionFact) -> tuple[Earlier, ...]:
 
 def _engine_acts(source: Source, fact: VersionFact) -> tuple[EngineAct, ...]:
     rows = source.sql(
-        "SELECT action, at_ns, attempt FROM engine_files WHERE path = ? ORDER BY at_ns", [os.fsdecode(fact.path)]
+        "SELECT action, at_ns, attempt FROM engine_files WHERE path = ? ORDER BY at_ns",
+        [os.fsdecode(fact.path)],
     )
     return tuple(EngineAct(action, moment(at), attempt or "") for action, at, attempt in rows)
 
 
 def _limiting(gaps: Iterable[GapSeen], fact: VersionFact, program: Program | None) -> Iterable[GapSeen]:
     """Yield the gaps that could change this answer: of the run, its attempt, its program, its file."""
-    scopes = {"run", "", f"attempt:{fact.maker_id[1:]}", f"file:{fact.path.decode(errors='backslashreplace')}"}
+    scopes = {
+        "run",
+        "",
+        f"attempt:{fact.maker_id[1:]}",
+        f"file:{fact.path.decode(errors='backslashreplace')}",
+    }
     if program is not None:
         scopes.add(f"image:{program.image}")
     return (gap for gap in gaps if gap.scope in scopes)

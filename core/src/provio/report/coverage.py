@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from provio.query.coverage import CoverageAnswer, GapSeen
 from provio.report.text import Style, number, percent, plural, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from provio.query.coverage import CoverageAnswer, GapSeen
 
 _GAPS_SHOWN = 8
 
@@ -20,7 +24,9 @@ def coverage_sentence(coverage: CoverageAnswer, style: Style) -> str:
     attributed = style.paint(percent(coverage.attributed), "bold")
     seen = style.paint(percent(coverage.seen), "bold")
     counted = "of the bytes that the kernel counted"
-    limits = "; ".join(text for text in (counted if coverage.seen is not None else "", coverage.seen_reason) if text)
+    limits = "; ".join(
+        text for text in (counted if coverage.seen is not None else "", coverage.seen_reason) if text
+    )
     operations = plural(coverage.recorded_operations, "recorded operation")
     return f"Coverage: attributed {attributed} (of {operations}), seen {seen} ({limits})."
 
@@ -47,7 +53,7 @@ def _grouped(gaps: Iterable[GapSeen]) -> dict[str, list[GapSeen]]:
 
 def _gap_text(kind: str, members: list[GapSeen], style: Style) -> str:
     count = sum(gap.count for gap in members)
-    times = f" ×{number(count)}" if count > 1 else ""
+    times = f" ({plural(count, 'time')})" if count > 1 else ""
     detail = next((gap.detail for gap in members if gap.detail), "") or meaning(kind)
     more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
     return f"{style.paint(kind, 'yellow')}{times}: {detail}{more}"
@@ -57,7 +63,4 @@ def meaning(kind: str) -> str:
     """Return what a kind of gap means; "" for one that this version does not know."""
     from provio.model.gaps import GapKind
 
-    try:
-        return GapKind(kind).meaning
-    except ValueError:
-        return ""
+    return next((member.meaning for member in GapKind if member.value == kind), "")

@@ -7,8 +7,12 @@ Edges that close a cycle are turned round for the layering only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 SWEEPS = 24
 Edge = tuple[str, str]
@@ -55,8 +59,8 @@ def _without_cycles(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[Edge, E
         active.update(node for node, _ in stack)
         while stack:
             node, rest = stack[-1]
-            edge = next(rest, None)
-            if edge is None:
+            edge = next(rest, ("", ""))
+            if edge == ("", ""):
                 stack.pop()
                 active.discard(node)
                 done.add(node)
@@ -112,7 +116,7 @@ def _segments(routes: Iterable[tuple[str, ...]]) -> tuple[dict[str, list[str]], 
     before: dict[str, list[str]] = {}
     after: dict[str, list[str]] = {}
     for route in routes:
-        for left, right in zip(route, route[1:], strict=False):
+        for left, right in pairwise(route):
             after.setdefault(left, []).append(right)
             before.setdefault(right, []).append(left)
     return before, after
@@ -136,7 +140,9 @@ def _reduce_crossings(
 class _Mean:
     """Sort key: the mean place of a node's neighbours, its own place where it has none."""
 
-    def __init__(self, neighbours: Mapping[str, list[str]], place: Mapping[str, int], layer: Sequence[str]) -> None:
+    def __init__(
+        self, neighbours: Mapping[str, list[str]], place: Mapping[str, int], layer: Sequence[str]
+    ) -> None:
         self.neighbours, self.place = neighbours, place
         self.own = {node: float(rank) for rank, node in enumerate(layer)}
 

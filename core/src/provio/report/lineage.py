@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from provio.query.lineage import UP, Edge, LineageAnswer, Node
 from provio.query.paths import path_text
 from provio.report.coverage import coverage_lines
 from provio.report.text import Style, clock, duration, plural, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 _FILE = "file version"
 
@@ -69,9 +72,13 @@ def _footer(answer: LineageAnswer) -> Iterator[str]:
         yield f"{plural(answer.hidden_possible, 'derivation')} possible but not proved (--possible shows them)."
 
 
-def _version(tree: _Tree, node_id: str, prefix: str, via: Edge | None, *, last: bool, top: bool = False) -> Iterator[str]:
+def _version(
+    tree: _Tree, node_id: str, prefix: str, via: Edge | None, *, last: bool, top: bool = False
+) -> Iterator[str]:
     """Yield a file version and, the first time, what is behind it."""
-    branch, below = ("", "") if top else (prefix + ("└─ " if last else "├─ "), prefix + ("   " if last else "│  "))
+    branch, below = (
+        ("", "") if top else (prefix + ("└─ " if last else "├─ "), prefix + ("   " if last else "│  "))
+    )
     again = node_id in tree.shown
     children = [] if again else _behind(tree, node_id)
     yield branch + _version_text(tree, node_id, via, again=again and bool(_behind(tree, node_id)))
@@ -105,7 +112,9 @@ def _group(tree: _Tree, maker: str, edges: list[Edge], prefix: str, *, last: boo
 
 def _version_text(tree: _Tree, node_id: str, via: Edge | None, *, again: bool) -> str:
     node, style = tree.nodes[node_id], tree.style
-    text = style.paint(node.label if not tree.base else _relative(node, tree.base), "bold" if node.asked else "cyan")
+    text = style.paint(
+        node.label if not tree.base else _relative(node, tree.base), "bold" if node.asked else "cyan"
+    )
     facts = [size(node.detail["size"])] if node.detail["size"] is not None else []
     if via is not None and via.bytes is not None:
         facts.append(f"{size(via.bytes)} read")
@@ -161,7 +170,11 @@ def _dot_node(node: Node, base: bytes) -> str:
 def _dot_edge(edge: Edge) -> str:
     style = "dotted" if edge.relation == "derived" else "solid"
     style = "dashed" if edge.confidence != "proved" else style
-    label = f", label={_quoted(size(edge.bytes))}" if edge.bytes is not None and edge.relation != "derived" else ""
+    label = (
+        f", label={_quoted(size(edge.bytes))}"
+        if edge.bytes is not None and edge.relation != "derived"
+        else ""
+    )
     return f"style={style}, tooltip={_quoted(edge_tooltip(edge))}{label}"
 
 
@@ -199,7 +212,11 @@ def tooltip(node: Node) -> str:
     detail = node.detail
     if node.type == _FILE:
         lines = [path_text(node_path(node)), f"size {size(detail['size'])}"]
-        lines.append("there before the run, or made unseen" if detail["external"] else f"completed {clock(detail['closed_ns'])}")
+        lines.append(
+            "there before the run, or made unseen"
+            if detail["external"]
+            else f"completed {clock(detail['closed_ns'])}"
+        )
         return "\n".join([*lines, *([detail["ended"]] if detail["ended"] else [])])
     if node.type == "attempt":
         return "\n".join(_attempt_tooltip(node))

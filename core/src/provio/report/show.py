@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from provio.query.files import FINDINGS, AttemptFiles, FileUse, Status
 from provio.query.paths import path_text
-from provio.query.show import AttemptAnswer, Bucket, RunAnswer, ShowAnswer, TaskAnswer
 from provio.report.coverage import coverage_lines, gap_lines
 from provio.report.text import Style, clock, duration, number, percent, plural, size, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from provio.query.show import AttemptAnswer, Bucket, RunAnswer, ShowAnswer, TaskAnswer
 
 ATTEMPTS_LISTED = 60
 """With more, tasks are summed up by rule; ``--all`` lists every attempt."""
@@ -105,7 +109,9 @@ def _states(states: Counter[str], style: Style) -> str:
 
 def _cpu(attempts: Sequence[AttemptAnswer]) -> str:
     known = [attempt.cpu_ns for attempt in attempts if attempt.cpu_ns is not None]
-    return duration(sum(known)) if len(known) == len(attempts) else f"≥ {duration(sum(known))}" if known else "?"
+    return (
+        duration(sum(known)) if len(known) == len(attempts) else f"≥ {duration(sum(known))}" if known else "?"
+    )
 
 
 def _bucket_lines(answer: ShowAnswer) -> list[str]:
@@ -137,17 +143,27 @@ def finding_lines(uses: Sequence[FileUse], owners: dict[str, str], base: bytes, 
         for use in (use for use in uses if use.status is status):
             moved = f", {size(use.bytes_read or use.bytes_written)}" if use.operations else ""
             path = style.paint(path_text(use.path, base), "yellow")
-            lines.append(f"  {_FINDING_TEXT[status]}: {path}  by {owners.get(use.attempt, use.attempt[:8])}{moved}")
+            lines.append(
+                f"  {_FINDING_TEXT[status]}: {path}  by {owners.get(use.attempt, use.attempt[:8])}{moved}"
+            )
     return lines
 
 
 def attempt_lines(
-    task: TaskAnswer, attempt: AttemptAnswer, files: AttemptFiles, base: bytes, style: Style, *, every: bool = False
+    task: TaskAnswer,
+    attempt: AttemptAnswer,
+    files: AttemptFiles,
+    base: bytes,
+    style: Style,
+    *,
+    every: bool = False,
 ) -> list[str]:
     """Return one attempt with its evidence and its files."""
     title = f"{label(task)}  try {attempt.attempt}"
     lines = ["", f"{style.title(title)}  {style.state(attempt.state)}  {style.paint(attempt.id, 'dim')}"]
-    methods = ", ".join(f"{name.replace('_', ' ')} {number(count)}" for name, count in attempt.attribution.items())
+    methods = ", ".join(
+        f"{name.replace('_', ' ')} {number(count)}" for name, count in attempt.attribution.items()
+    )
     lines.append(f"  operations {number(attempt.operations)}, attributed by: {methods or 'nothing recorded'}")
     if attempt.message:
         lines.append(f"  the engine said: {attempt.message.splitlines()[0]}")
@@ -157,7 +173,11 @@ def attempt_lines(
 def _file_lines(answer: AttemptFiles, base: bytes, style: Style, *, every: bool) -> list[str]:
     listed = answer.files if every else answer.files[:_FILES_LISTED]
     rows = [_file_row(use, base, style) for use in listed]
-    lines = table(("file", "as", "status", "read", "written"), rows, style, left=(0, 1, 2), indent="  ") if rows else []
+    lines = (
+        table(("file", "as", "status", "read", "written"), rows, style, left=(0, 1, 2), indent="  ")
+        if rows
+        else []
+    )
     if not rows:
         lines = ["  no data file was seen in this attempt"]
     if len(answer.files) > len(listed):

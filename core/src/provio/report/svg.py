@@ -7,14 +7,17 @@ what is only possible is dashed. Every label is also a ``<title>`` in full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from provio.query.lineage import UP, Edge, LineageAnswer, Node
 from provio.report.layout import Layout, layered
 from provio.report.lineage import edge_tooltip, node_label, tooltip
 from provio.report.text import duration, shortened, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 _CHAR = 7.0
 _HEIGHT, _ROW, _GAP, _MARGIN, _HEAD = 38, 58, 90, 24, 52
@@ -91,7 +94,9 @@ def svg(answer: LineageAnswer, base: bytes = b"") -> str:
     height = max((p.y + _HEIGHT for p in places.values()), default=0) + _MARGIN
     width = max(width, 2 * _MARGIN + 9 * len(_heading(answer, base)))
     body = [_edge(edge, layout, places, way=edge.source in way and edge.target in way) for edge in edges]
-    body += [_node(nodes[name], place, base, way=name in way) for name, place in places.items() if name in nodes]
+    body += [
+        _node(nodes[name], place, base, way=name in way) for name, place in places.items() if name in nodes
+    ]
     return _document(answer, base, width, height, body)
 
 
@@ -222,7 +227,9 @@ def _path(route: list[_Place]) -> str:
     y = start.middle
     for place in route[1:]:
         half = max(18.0, abs(place.x - x) / 2)
-        parts.append(f"C{x + half:.1f},{y:.1f} {place.x - half:.1f},{place.middle:.1f} {place.x:.1f},{place.middle:.1f}")
+        parts.append(
+            f"C{x + half:.1f},{y:.1f} {place.x - half:.1f},{place.middle:.1f} {place.x:.1f},{place.middle:.1f}"
+        )
         x, y = place.x, place.middle
         if place is not route[-1]:
             x += place.width

@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
 
 UNKNOWN: Final = "?"
 _ANSI: Final = re.compile(r"\x1b\[[0-9;]*m")
-_CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_CODES: Final = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "cyan": "36",
+}
 _STATE_COLORS: Final = {
     "succeeded": "green", "failed": "red", "cancelled": "yellow", "lost": "yellow", "crashed": "red", "running": "cyan",
 }  # fmt: skip
@@ -48,11 +58,11 @@ def size(count: int | None) -> str:
         return UNKNOWN
     if count < 1024:
         return f"{count} B"
-    value, unit = float(count), "B"
-    for unit in ("KiB", "MiB", "GiB", "TiB", "PiB"):
-        value /= 1024
-        if value < 999.5:
-            break
+    value = count / 1024
+    units = iter(("KiB", "MiB", "GiB", "TiB", "PiB"))
+    unit = next(units)
+    while value >= 999.5 and unit != "PiB":
+        value, unit = value / 1024, next(units)
     return f"{value:.3g} {unit}" if value < 99.95 else f"{value:.0f} {unit}"
 
 
@@ -117,7 +127,12 @@ def shortened(text: str, width: int) -> str:
 
 
 def table(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], style: Style, *, left: Collection[int] = (0,), indent: str = ""
+    headers: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    style: Style,
+    *,
+    left: Collection[int] = (0,),
+    indent: str = "",
 ) -> list[str]:
     """Lay out rows under headers; the first column gives way where the width does not suffice.
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from provio.query.files import Status
-from provio.query.lineage import MakerFact
 from provio.query.paths import path_text
-from provio.query.why import Earlier, Input, Program, Reader, WhyAnswer
 from provio.report.coverage import coverage_sentence, meaning
 from provio.report.text import Style, clock, duration, plural, shortened, size, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from provio.query.lineage import MakerFact
+    from provio.query.why import Earlier, Input, Program, Reader, WhyAnswer
 
 _METHODS = {
     "live": "the process itself said, at that moment, for which attempt it worked",
@@ -34,7 +38,9 @@ def why_lines(answer: WhyAnswer, style: Style, base: bytes = b"") -> list[str]:
     lines = []
     for sentence in sentences(answer, style, base):
         bullet = sentence.startswith("- ")
-        lines += wrapped(sentence[2:] if bullet else sentence, style, "    " if bullet else "", "  - " if bullet else "")
+        lines += wrapped(
+            sentence[2:] if bullet else sentence, style, "    " if bullet else "", "  - " if bullet else ""
+        )
     return lines
 
 
@@ -89,7 +95,12 @@ def _attempt(maker: MakerFact | None) -> Iterable[str]:
 
 
 def _outcome(state: str) -> str:
-    outcomes = {"succeeded": "succeeded", "failed": "failed", "cancelled": "was cancelled", "lost": "never reported an end"}
+    outcomes = {
+        "succeeded": "succeeded",
+        "failed": "failed",
+        "cancelled": "was cancelled",
+        "lost": "never reported an end",
+    }
     return outcomes.get(state, f"is {state}")
 
 
@@ -97,7 +108,9 @@ def _program(program: Program | None, maker: MakerFact | None) -> Iterable[str]:
     if program is None:
         yield "Which program wrote it was not seen."
         return
-    command = shortened(shlex.join(program.argv), 160) if program.argv else path_text(program.exe) or "unknown"
+    command = (
+        shortened(shlex.join(program.argv), 160) if program.argv else path_text(program.exe) or "unknown"
+    )
     yield f"The program was `{command}` (process {program.pid or 'unknown'})."
     if maker is None or maker.type != "attempt":
         yield "No evidence ties that process to a task."
@@ -106,7 +119,11 @@ def _program(program: Program | None, maker: MakerFact | None) -> Iterable[str]:
     detail = program.evidence[0][2] if program.evidence and program.evidence[0][2] else ""
     said = f" ({detail})" if detail else ""
     others = len({piece[0] for piece in program.evidence}) - 1
-    also = f"; {plural(others, 'other kind')} of evidence agree" if others > 0 and not program.contradictions else ""
+    also = (
+        f"; {plural(others, 'other kind')} of evidence agree"
+        if others > 0 and not program.contradictions
+        else ""
+    )
     sure = "proved" if program.confidence == "proved" else f"only {program.confidence}"
     yield f"It belongs to that try because {reason}{said}; this is {sure}{also}."
     if program.contradictions:
@@ -150,7 +167,9 @@ def _inputs(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
 def _input_items(inputs: Sequence[Input], style: Style, base: bytes) -> Iterable[str]:
     for item in inputs[:_LISTED]:
         moved = f"{size(item.bytes)} read" if item.bytes is not None else "bytes read unknown"
-        maker = f"made by {_maker(item.maker)}" if item.fact.maker_id else "there before this run, or made unseen"
+        maker = (
+            f"made by {_maker(item.maker)}" if item.fact.maker_id else "there before this run, or made unseen"
+        )
         undeclared = f", {style.paint('not declared', 'yellow')}" if item.declared is False else ""
         yield f"- {path_text(item.fact.path, base)}: {moved}, {maker}{undeclared}"
     if len(inputs) > _LISTED:
@@ -168,7 +187,11 @@ def _earlier(answer: WhyAnswer) -> Iterable[str]:
 
 
 def _earlier_sentence(item: Earlier) -> str:
-    fate = {"unlinked": ", which was deleted", "replaced": ", which was replaced", "overwritten": ", which was overwritten"}
+    fate = {
+        "unlinked": ", which was deleted",
+        "replaced": ", which was replaced",
+        "overwritten": ", which was overwritten",
+    }
     end = fate.get(item.fact.ended, "")
     if not item.fact.maker_id:
         return f"Before that, the name held content from before this run ({size(item.fact.size)}){end}."
