@@ -62,8 +62,10 @@ def command(job: Any) -> str:
 
 def declared(job: Any, cwd: str) -> tuple[Declared, ...]:
     """Return all that a job declares; paths are absolute."""
+    # A rule without an action reads nothing: what it lists are targets, not inputs.
+    given = "target" if kind(job) == "none" else "input"
     return (
-        *_files("input", job.input, cwd),
+        *_files(given, job.input, cwd),
         *_files("output", job.output, cwd),
         *_files("log", job.log, cwd),
         *([_file("benchmark", "", job.benchmark, cwd)] if job.benchmark else ()),
@@ -131,11 +133,10 @@ def _file(role: str, name: str, item: Any, cwd: str) -> Declared:
 
 
 def _scripts(job: Any, cwd: str) -> Iterator[Declared]:
-    """Yield the script or notebook of a job as the path that Snakemake will read."""
+    """Yield the script or notebook of a job, and where Snakemake puts the copy that is executed."""
     rule = job.rule
-    for text in (rule.script, rule.notebook, rule.template_engine and job.input[:1]):
-        if not text or not isinstance(text, (str, os.PathLike)):
-            continue
+    text = rule.script or rule.notebook
+    if text and isinstance(text, (str, os.PathLike)):
         name = os.fspath(text)
         if "{" in name:
             name = job.format_wildcards(name)
@@ -143,6 +144,8 @@ def _scripts(job: Any, cwd: str) -> Iterator[Declared]:
             base = rule.basedir.get_path_or_uri(secret_free=True) if rule.basedir else cwd
             name = os.path.normpath(os.path.join(base, name))  # noqa: PTH118
         yield Declared("script", name)
+    if text or rule.wrapper:
+        yield Declared("script", f"{cwd}/.snakemake/scripts", "copy", ("directory",))
 
 
 def _resources(job: Any) -> dict[str, Any]:
