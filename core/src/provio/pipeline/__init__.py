@@ -11,13 +11,14 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from provio.errors import SetupError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from provio.store import Generation, RunSummary, Store
 
 __all__ = ["answer", "seal"]

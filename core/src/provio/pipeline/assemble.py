@@ -11,14 +11,11 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from provio.model.events import Event
 from provio.model.evidence import Evidence, Touch
-from provio.model.gaps import Gap
-from provio.model.runs import RunRecord
 from provio.pipeline.categories import Categories
 from provio.pipeline.channels import build_channels
 from provio.pipeline.files import Files, number_files
@@ -26,9 +23,14 @@ from provio.pipeline.frame import OP_NAMES, Frame
 from provio.pipeline.gather import evidence_gaps, process_gaps
 from provio.pipeline.images import ImageTable, build_images
 from provio.pipeline.liveness import Liveness, liveness, still_alive
-from provio.pipeline.spoolread import SpoolListing
-from provio.pipeline.touches import build_touches, unknown_owners
+from provio.pipeline.touches import Owners, build_touches, unknown_owners
 from provio.tracers.records import Records, read_records
+
+if TYPE_CHECKING:
+    from provio.model.events import Event
+    from provio.model.gaps import Gap
+    from provio.model.runs import RunRecord
+    from provio.pipeline.spoolread import SpoolListing
 
 Progress = Callable[[str], None]
 
@@ -41,6 +43,7 @@ class Assembled:
         evidence: for the reconciler; its touches are the rows of data files.
         frame: all touches; row n < len(evidence.touches) is touch n.
         files: numbered files.
+        table, handles: numbers of images and epochs, and whose each handle is.
         records: the decoded records (strings, I/O blocks).
         liveness: whether the run is over.
     """
@@ -50,6 +53,7 @@ class Assembled:
     frame: Frame
     files: Files
     table: ImageTable
+    handles: Owners
     records: Records
     liveness: Liveness
 
@@ -95,7 +99,7 @@ def assemble(
             gaps=found,
             over=state == Liveness.OVER,
         )
-        return Assembled(run, evidence, frame, files, table, records, state)
+        return Assembled(run, evidence, frame, files, table, touches.handles, records, state)
 
 
 @contextmanager

@@ -22,8 +22,10 @@ wrote, made or renamed is always ``data`` (except in ``provio``, ``kernel`` and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DATA: Final = "data"
 ALWAYS: Final = frozenset({"provio", "kernel", "device"})

@@ -8,14 +8,16 @@ nothing is derived through it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from provio.model.evidence import ChannelUse
 from provio.model.wire import Kind, Op, RecordType
 from provio.pipeline.touches import Owners, signed
-from provio.tracers.records import Ints, Records
+
+if TYPE_CHECKING:
+    from provio.tracers.records import Ints, Records
 
 _NAMES: Final = {int(Kind.PIPE): "pipe", int(Kind.FIFO): "fifo", int(Kind.SOCKET): "socket"}
 
@@ -53,7 +55,7 @@ def build_channels(records: Records, owner: Owners, boots: Ints) -> tuple[list[C
 
 def _key(
     kind: int, boot: int, dev: int, ino: int, writes: bool, peers: dict[tuple[int, int], int]
-) -> tuple[int, ...]:  # noqa: FBT001
+) -> tuple[int, ...]:
     """Return what two uses of one channel have in common."""
     if kind != Kind.SOCKET:
         return (boot, dev, ino)

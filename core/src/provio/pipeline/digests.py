@@ -14,12 +14,14 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from provio.model.evidence import FileSeen
-from provio.model.facts import Version
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from provio.model.evidence import FileSeen
+    from provio.model.facts import Version
 
 DEFAULT_LIMIT: Final = 1 << 30
 _NAME: Final = "seal-digests.jsonl"
@@ -84,7 +86,7 @@ def digest_of(identity: Identity) -> str:
         )
     except OSError:
         return ""
-    with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - opened above, without following a link
+    with open(descriptor, "rb", buffering=0) as file:
         if not _matches(os.fstat(descriptor), identity):
             return ""
         try:

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,7 +25,11 @@ from provio.model.evidence import FileSeen
 from provio.model.wire import HandleFlags, Kind, Op
 from provio.pipeline.categories import ALWAYS, DATA, Categories
 from provio.pipeline.frame import CREATE, MAPPED_WRITE, Frame
-from provio.tracers.records import Ints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from provio.tracers.records import Ints
 
 _ABSENT: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 _KINDS: Final = {
@@ -179,29 +182,32 @@ class Names:
             (keys >= 0) & (frame.path2 > 0) & (frame.err == 0) & np.isin(frame.op, _SECOND)
         )
         self._strings = strings
-        self.path = np.concatenate((frame.path[plain], frame.path2[second]))
-        self.key = np.concatenate((keys[plain], keys[second]))
-        self.time = np.concatenate((_moments(frame)[plain], frame.last[second]))
-        self._place = np.concatenate((frame.boot[plain], frame.boot[second])) * strings + self.path
-        order = np.lexsort((self.time, self._place))
-        self._place, self._time, self._key = self._place[order], self.time[order], self.key[order]
+        key = np.concatenate((keys[plain], keys[second]))
+        time = np.concatenate((_moments(frame)[plain], frame.last[second]))
+        boot = np.concatenate((frame.boot[plain], frame.boot[second]))
+        place = boot * strings + np.concatenate((frame.path[plain], frame.path2[second]))
+        order = np.lexsort((time, place))
+        self._place, self._time, self._key = place[order], time[order], key[order]
 
     def at(self, boot: Ints, path: Ints, time: Ints, *, strictly_before: bool = False) -> Ints:
         """Return the key that bore each path at a time, else the first that bore it later, -1 for none."""
-        if not len(self._key):
+        asked = np.zeros(self._strings, dtype=bool)
+        asked[path] = True
+        some = np.flatnonzero(asked[self._place % self._strings])
+        if not len(some):
             return np.full(len(path), -1, dtype=np.int64)
-        clock = np.unique(np.concatenate((self._time, time)))
-        span = len(clock) + 1
-        known = self._place * span + np.searchsorted(clock, self._time)
+        places, key, times = self._place[some], self._key[some], self._time[some]
+        clock = np.sort(times)
+        known = places * (len(clock) + 1) + np.searchsorted(clock, times)
         place = boot * self._strings + path
-        wanted = place * span + np.searchsorted(clock, time)
-        after = np.searchsorted(known, wanted, side="left" if strictly_before else "right")
-        before = np.maximum(after - 1, 0)
-        later = np.minimum(after, len(known) - 1)
-        found = np.where((after > 0) & (self._place[before] == place), self._key[before], -1)
+        # Observations before (or at) the asked time have a smaller rank than its position.
+        rank = np.searchsorted(clock, time, side="left" if strictly_before else "right")
+        after = np.searchsorted(known, place * (len(clock) + 1) + rank)
+        before, later = np.maximum(after - 1, 0), np.minimum(after, len(known) - 1)
+        found = np.where((after > 0) & (places[before] == place), key[before], -1)
         if strictly_before:
             return found
-        return np.where((found < 0) & (self._place[later] == place), self._key[later], found)
+        return np.where((found < 0) & (places[later] == place), key[later], found)
 
 
 _SECOND: Final = (Op.RENAME, Op.LINK, Op.EXCHANGE)

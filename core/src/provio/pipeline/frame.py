@@ -7,14 +7,17 @@ How they come from records is in ``touches``; which file they concern, in ``file
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from provio.model.wire import Op
-from provio.tracers.records import Ints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from provio.tracers.records import Ints
 
 _RENAMED: Final = {Op.LISTDIR: "list"}
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from provio.model.evidence import Image
 from provio.model.gaps import Gap, GapKind
 from provio.model.wire import Drop, GapCode, RecordType
-from provio.pipeline.images import ImageTable
-from provio.pipeline.spoolread import SpoolListing
-from provio.tracers.records import Records
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from provio.model.evidence import Image
+    from provio.pipeline.images import ImageTable
+    from provio.pipeline.spoolread import SpoolListing
+    from provio.tracers.records import Records
 
 _KINDS: Final = {code: GapKind(code.name.lower().replace("_", "-")) for code in GapCode}
 _DROPS: Final = {

@@ -7,9 +7,8 @@ records whose IMAGE record was lost. Not here: who an image works for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from provio.model.evidence import Epoch, Image
 from provio.model.ids import ENGINE
 from provio.model.wire import End, Origin, RecordType
 from provio.tracers.records import Ints, Records, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _ENDED: Final = {int(End.EXIT): "exit", int(End.EXEC): "exec"}
 

@@ -7,14 +7,18 @@ differs or no process of its evidence lives; on another host it is ``open``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from provio.engines.host import boot_id, start_ticks
 from provio.model.events import Event, ProcessStarted, RunEnded, TaskStarted
-from provio.model.evidence import Image
-from provio.model.runs import RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from provio.model.evidence import Image
+    from provio.model.runs import RunRecord
 
 
 class Liveness(StrEnum):

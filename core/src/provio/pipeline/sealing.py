@@ -16,15 +16,13 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio import __version__
 from provio.engines.spool import Spool
 from provio.errors import StoreError, UsageError
 from provio.importers.events import read_spool_events
 from provio.model.events import RunEnded
-from provio.model.facts import Facts
 from provio.pipeline.assemble import Assembled, assemble
 from provio.pipeline.digests import take_digests
 from provio.pipeline.liveness import Liveness
@@ -33,9 +31,13 @@ from provio.pipeline.tables import build_tables, coverage_json
 from provio.reconcile import reconcile
 from provio.store import Generation, Store
 from provio.store.claims import claimed
-from provio.store.index import build_index, index_path
 from provio.store.manifest import FORMAT, VERSION, describe_files, write_manifest
 from provio.store.writer import new_generation, publish, write_tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from provio.model.facts import Facts
 
 Progress = Callable[[int, int], None]
 _STEPS = 5
@@ -147,10 +149,7 @@ def _write(store: Store, run: str, built: Built) -> Generation:
         newest = _readable(store, run)
         if newest is not None and _same(newest, folder):
             return newest
-        path = publish(folder, runs)
-    index = index_path(path)
-    build_index(index, Generation(path))
-    return Generation(path, index=index)
+        return Generation(publish(folder, runs))
 
 
 def _same(newest: Generation, folder: Path) -> bool:

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,11 @@ from provio.model.events import EngineFile
 from provio.model.facts import AttemptFact, Facts, Scope, Version
 from provio.model.tables import TABLES
 from provio.model.wire import Op
-from provio.pipeline.assemble import Assembled
 from provio.pipeline.frame import MAPPED_READ, MAPPED_WRITE, OP_NAMES, Frame
-from provio.tracers.records import Ints
+
+if TYPE_CHECKING:
+    from provio.pipeline.assemble import Assembled
+    from provio.tracers.records import Ints
 
 Table = Mapping[str, Any]
 

@@ -9,14 +9,16 @@ give no touches but channel uses (``channels``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from provio.model.wire import HandleFlags, Kind, Op, OpFlags, RecordType
 from provio.pipeline.frame import CREATE, MAPPED_READ, MAPPED_WRITE, Frame, join_frames, make_frame
-from provio.pipeline.images import ImageTable
 from provio.tracers.records import Ints, Records, Rows, lookup
+
+if TYPE_CHECKING:
+    from provio.pipeline.images import ImageTable
 
 _SILENT: Final = (Op.CLOSE, Op.PIPE, Op.SOCKETPAIR, Op.SPAWN, Op.MMAP, Op.MSYNC, Op.IOCTL)
 """Operations that are no touch by themselves (MMAP is made from its handle)."""
@@ -39,7 +41,7 @@ class Touches:
     """What ``files`` and ``channels`` build on.
 
     Attributes:
-        frame: touches of files, in order of address.
+        frame: touches of files, in an order that the files alone decide.
         handles: all handle rows with their owners (for channels).
         operations: per epoch, how many operations its records hold.
     """
@@ -120,8 +122,9 @@ def build_touches(
     used = _uses(records, handles)
     frame = join_frames([*used, operations, *mapped, _objects(records, table, boots)])
     counts = _operations(records, table, handle_owners, op_owners)
-    frame = frame.take(np.flatnonzero(frame.epoch >= 0))
-    return Touches(frame.take(np.lexsort((frame.op, frame.addr))), handle_owners, counts)
+    if (frame.epoch < 0).any():
+        frame = frame.take(np.flatnonzero(frame.epoch >= 0))
+    return Touches(frame, handle_owners, counts)
 
 
 def signed(column: Rows) -> Ints:
@@ -293,7 +296,7 @@ def _objects(records: Records, table: ImageTable, boots: Ints) -> Frame:
         boot=boots[files[images]] if len(images) else images,
         kind=np.full(len(images), Kind.FILE),
         op=np.full(len(images), MAPPED_READ),
-        count=np.ones(len(images)),
+        count=np.ones(len(images), dtype=np.int64),
         first=moment,
         last=moment,
         opened=moment,

@@ -12,16 +12,17 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.engines.place import find_store
 from provio.engines.spool import Spool, spools
 from provio.errors import EvidenceError, StoreError, UsageError
 from provio.model.ids import is_id
-from provio.model.runs import RunRecord
 from provio.store.generation import Generation
-from provio.store.index import index_path
 from provio.store.numbers import generation_numbers
+
+if TYPE_CHECKING:
+    from provio.model.runs import RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,7 @@ class Store:
         numbers = generation_numbers(self.generations(run))
         if not numbers:
             return None
-        path = self.generations(run) / f"g{numbers[-1]}"
-        return Generation(path, index=index_path(path))
+        return Generation(self.generations(run) / f"g{numbers[-1]}")
 
     def run_ids(self) -> list[str]:
         """Return the ids of all runs, in no order."""

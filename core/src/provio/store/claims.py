@@ -15,13 +15,15 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from provio.engines.host import boot_id, host_name, start_ticks
 from provio.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 _PREFIX: Final = "claim."
 
@@ -78,7 +80,7 @@ def _acquire(folder: Path, path: Path, deadline: float, done: Callable[[], bool]
                 f"{folder} is being sealed by {_text(holder)}",
                 hint="wait for it; if that process is gone for good, remove its claim.* file there",
             )
-        time.sleep(wait * (0.5 + random.random()))  # noqa: S311 - only spreads retries
+        time.sleep(wait * (0.5 + random.random()))
         wait = min(wait * 2, 0.25)
     return False
 

@@ -1,23 +1,26 @@
 """One generation of a run: its manifest, and questions to its tables.
 
-``sql`` answers from the SQLite index where there is one (see ``index``) and
-from DuckDB over the Parquet files otherwise; queries keep to what both
-understand. ``rows`` and ``duckdb`` always go to the Parquet files. Both engines
-are imported when first needed.
+DuckDB over the Parquet files answers; a table becomes a view when a query first
+names it. At 10,000 attempts and a million accesses a lineage step costs about
+20 ms, of which a derived index would save less than building it costs at seal.
+DuckDB is imported when first needed, and never fetches an extension.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import SetupError, StoreError
 from provio.model.tables import TABLES
 from provio.store.manifest import read_manifest, verify
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
 Row = tuple[Any, ...]
+RECORDS: Final = "records"
+"""View over ``records/*.parquet``, which full mode has."""
 
 
 class Generation:
@@ -31,12 +34,11 @@ class Generation:
         StoreError: no manifest, a damaged one, or one of a newer provio.
     """
 
-    def __init__(self, path: str | Path, *, index: Path | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.manifest: Mapping[str, Any] = read_manifest(self.path)
-        self._index_path = index
-        self._index: sqlite3.Connection | None = None
         self._duckdb: Any = None
+        self._views: set[str] = set()
 
     @property
     def run(self) -> str:
@@ -60,39 +62,20 @@ class Generation:
         return int(self.manifest.get("as_of_ns") or 0)
 
     def sql(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
-        """Run one SELECT over the tables, in SQL that SQLite and DuckDB share.
-
-        Raises:
-            StoreError: a table is missing or damaged, or the query fails.
-        """
-        if self._index is None and self._index_path is not None:
-            self._index = self._open_index(self._index_path)
-        if self._index is None:
-            return self.duckdb_sql(query, params)
-        try:
-            return self._index.execute(query, tuple(params)).fetchall()
-        except sqlite3.DatabaseError:
-            self._index, self._index_path = None, None  # damaged: it is only derived
-            return self.duckdb_sql(query, params)
-
-    def duckdb_sql(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
-        """Run one statement in DuckDB over the Parquet files.
+        """Run one statement over the tables of ``provio.model.tables`` (and ``records`` in full mode).
 
         Raises:
             StoreError: a table is missing or damaged, or the query fails.
             SetupError: DuckDB is not installed.
         """
-        connection = self.duckdb()
+        connection = self.connect(t for t in (*TABLES, RECORDS) if t in query)
         import duckdb
 
         try:
-            return [tuple(row) for row in connection.execute(query, list(params)).fetchall()]
+            cursor = connection.execute(query, list(params))
+            return [tuple(row) for row in cursor.fetchall()]
         except duckdb.Error as error:
-            if problems := verify(self.path, self.manifest):
-                raise _damaged(self.path, problems) from error
-            raise StoreError(
-                f"the query failed: {error}", hint="see docs/reference/tables.md for the tables"
-            ) from error
+            raise self._failed(error) from error
 
     def rows(self, table: str, columns: Sequence[str] = ()) -> Iterator[Row]:
         """Yield the rows of one table, in their stored order.
@@ -110,21 +93,25 @@ class Generation:
             raise StoreError(
                 f"no table {table!r} with columns {', '.join(chosen)}", hint="see docs/reference/tables.md"
             )
-        cursor = self.duckdb().cursor()
+        cursor = self.connect([table]).cursor()
         names = ", ".join(f'"{name}"' for name in chosen)
-        cursor.execute(f'SELECT {names} FROM "{table}"')  # noqa: S608 - both were checked against the schema
+        # Both names were checked against the schema.
+        cursor.execute(f'SELECT {names} FROM "{table}"')  # noqa: S608
         while batch := cursor.fetchmany(10_000):
             yield from batch
 
-    def duckdb(self) -> Any:
-        """Return a DuckDB connection with a view per table (and ``records`` in full mode).
+    def connect(self, tables: Iterable[str] = (*TABLES, RECORDS)) -> Any:
+        """Return a DuckDB connection with a view of each of these tables.
 
         Raises:
-            StoreError: a file is missing.
+            StoreError: a file is missing or no Parquet.
             SetupError: DuckDB is not installed.
         """
         if self._duckdb is None:
-            self._duckdb = _connect(self.path, self.manifest)
+            self._duckdb = _open_duckdb()
+        for name in tables:
+            if name not in self._views:
+                self._view(name)
         return self._duckdb
 
     def verify(self) -> list[str]:
@@ -132,45 +119,44 @@ class Generation:
         return verify(self.path, self.manifest)
 
     def close(self) -> None:
-        """Let go of the engines."""
-        for connection in (self._index, self._duckdb):
-            if connection is not None:
-                connection.close()
-        self._index, self._duckdb = None, None
+        """Let go of DuckDB."""
+        if self._duckdb is not None:
+            self._duckdb.close()
+        self._duckdb = None
+        self._views.clear()
 
-    def _open_index(self, path: Path) -> sqlite3.Connection | None:
-        from provio.store.index import open_index
+    def _view(self, name: str) -> None:
+        import duckdb
 
-        connection = open_index(path, self)
-        if connection is None:
-            self._index_path = None
-        return connection
+        files = self.path / f"{name}.parquet"
+        if name == RECORDS:
+            files = self.path / "records" / "*.parquet"
+            if not any(file.startswith("records/") for file in self.manifest.get("files", {})):
+                return
+        elif not files.is_file():
+            raise _damaged(self.path, [f"{files.name} is missing"])
+        quoted = str(files).replace("'", "''")
+        try:
+            self._duckdb.execute(f"CREATE VIEW \"{name}\" AS SELECT * FROM read_parquet('{quoted}')")  # noqa: S608
+        except duckdb.Error as error:
+            raise self._failed(error) from error
+        self._views.add(name)
+
+    def _failed(self, error: Exception) -> StoreError:
+        """Tell a damaged generation from a bad query."""
+        if problems := self.verify():
+            return _damaged(self.path, problems)
+        return StoreError(f"the query failed: {error}", hint="see docs/reference/tables.md for the tables")
 
 
-def _connect(path: Path, manifest: Mapping[str, Any]) -> Any:
+def _open_duckdb() -> Any:
     try:
         import duckdb
     except ImportError as error:
         raise SetupError("DuckDB is not installed", hint="pip install 'provio[analyse]'") from error
-    missing = [f"{name}.parquet is missing" for name in TABLES if not (path / f"{name}.parquet").is_file()]
-    if missing:
-        raise _damaged(path, missing)
-    connection = duckdb.connect(
+    return duckdb.connect(
         config={"autoinstall_known_extensions": False, "autoload_known_extensions": False, "threads": 2}
     )
-    try:
-        for name in TABLES:
-            connection.execute(_view(name, path / f"{name}.parquet"))
-        if any(file.startswith("records/") for file in manifest.get("files", {})):
-            connection.execute(_view("records", path / "records" / "*.parquet"))
-    except duckdb.Error as error:
-        raise _damaged(path, verify(path, manifest) or [str(error)]) from error
-    return connection
-
-
-def _view(name: str, files: Path) -> str:
-    quoted = str(files).replace("'", "''")
-    return f"CREATE VIEW \"{name}\" AS SELECT * FROM read_parquet('{quoted}')"  # noqa: S608 - quoted
 
 
 def _damaged(path: Path, problems: Sequence[str]) -> StoreError:

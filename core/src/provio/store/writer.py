@@ -12,8 +12,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,9 @@ import pyarrow.parquet as pq
 from provio.model.tables import TABLES
 from provio.store import claims
 from provio.store.numbers import generation_numbers
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _TYPES: Final = {
     "int64": pa.int64(), "int32": pa.int32(), "text": pa.string(), "blob": pa.binary(),
