@@ -61,7 +61,8 @@ class Story:
             },
             "coverage": {
                 "attributed_operations": 90, "recorded_operations": 100, "engine_operations": 5,
-                "unattributed_operations": 5, "seen_bytes": 9990, "kernel_bytes": 10000, "unmeasured_images": 0,
+                "unattributed_operations": 5, "seen_bytes": 9990, "kernel_bytes": 10000,
+                "unmeasured_images": 0,
             },
         }  # fmt: skip
         self.state = "succeeded"
@@ -137,7 +138,8 @@ class Story:
         defaults = {
             "ordinal": 1, "state": "succeeded", "exit_code": 0, "started_ns": T0 + begin * S,
             "ended_ns": T0 + end * S, "cwd": CWD, "pid": 4000 + task, "host": "node1", "operations": 30,
-            "processes": 1, "cpu_user_ns": 900_000_000, "cpu_system_ns": 100_000_000, "max_rss_bytes": 64 << 20,
+            "processes": 1, "cpu_user_ns": 900_000_000, "cpu_system_ns": 100_000_000,
+            "max_rss_bytes": 64 << 20,
             "io_time_ns": 500_000_000, "attributes": {"wildcards": {}},
         }  # fmt: skip
         self.add("attempts", **{**defaults, "attempt": attempt_id(name), "task": task, **values})
@@ -152,16 +154,19 @@ class Story:
         scope: str = "attempt",
     ) -> None:
         """Add a process image with one epoch of the same number and its attribution."""
-        self.add("processes", image=image, parent=-1, pid=5000 + image, argv=argv, exe=b"/usr/bin/" + argv[0].encode(),
+        self.add("processes", image=image, parent=-1, pid=5000 + image, argv=argv,
+                 exe=b"/usr/bin/" + argv[0].encode(),
                  cwd=CWD.encode(), attempt=attempt, host="node1", ended="exit")  # fmt: skip
         self.add("epochs", epoch=image, image=image)
         evidence = [[method, attempt, f"PROVIO_TASK named {attempt[:8]}"]] if attempt else []
-        self.add("attributions", epoch=image, scope=scope, attempt=attempt, method=method if attempt else None,
+        self.add("attributions", epoch=image, scope=scope, attempt=attempt,
+                 method=method if attempt else None,
                  confidence="proved", evidence=evidence, operations=10)  # fmt: skip
 
     def file(self, number: int, path: str, *former: str, **values: Any) -> None:
         full = [name if name.startswith("/") else f"{CWD}/{name}" for name in (*former, path)]
-        self.add("files", **{"file": number, "path": full[-1].encode(), "paths": full, "dev": 1, "ino": 100 + number,
+        self.add("files", **{"file": number, "path": full[-1].encode(), "paths": full, "dev": 1,
+                             "ino": 100 + number,
                              "kind": "file", "category": "data", **values})  # fmt: skip
 
     def version(self, number: int, file: int, epoch: int = -1, second: int = 0, **values: Any) -> None:
@@ -170,8 +175,10 @@ class Story:
         writer = next((r["attempt"] for r in self.rows["attributions"] if r["epoch"] == epoch), None)
         made = epoch >= 0
         self.add("versions", **{
-            "version": number, "file": file, "ordinal": int(made), "writer_epoch": epoch, "writer_attempt": writer,
-            "path": path, "begun_mono": M0 + second * S if made else 0, "closed_mono": M0 + second * S if made else 0,
+            "version": number, "file": file, "ordinal": int(made), "writer_epoch": epoch,
+            "writer_attempt": writer,
+            "path": path, "begun_mono": M0 + second * S if made else 0,
+            "closed_mono": M0 + second * S if made else 0,
             "closed_ns": T0 + second * S if made else 0, "size": 1000 * number, "digest": None, **values,
         })  # fmt: skip
 
@@ -181,8 +188,10 @@ class Story:
         owner = next(row for row in self.rows["attributions"] if row["epoch"] == image)
         path = next(row["path"] for row in self.rows["files"] if row["file"] == file)
         self.add("accesses", **{
-            "image": image, "epoch": image, "scope": owner["scope"], "attempt": owner["attempt"], "file": file,
-            "version": version, "operation": operation, "count": 2, "bytes": moved, "first_mono": M0 + image * S,
+            "image": image, "epoch": image, "scope": owner["scope"], "attempt": owner["attempt"],
+            "file": file,
+            "version": version, "operation": operation, "count": 2, "bytes": moved,
+            "first_mono": M0 + image * S,
             "last_mono": M0 + image * S + S, "path": path, **values,
         })  # fmt: skip
 
@@ -211,7 +220,8 @@ def seismic() -> Story:
 
 def _tasks(story: Story) -> None:
     for number, (logical, physical) in enumerate([
-        ("convert", "convert:sample=a"), ("convert", "convert:sample=b"), ("stack", "stack:"), ("plot", "plot:"),
+        ("convert", "convert:sample=a"), ("convert", "convert:sample=b"), ("stack", "stack:"),
+        ("plot", "plot:"),
     ]):  # fmt: skip
         story.task(number, logical, physical, "script" if logical == "stack" else "shell")
     wild = {"attributes": {"wildcards": {"sample": "a"}}}
@@ -219,9 +229,11 @@ def _tasks(story: Story) -> None:
         "A1", 0, 1, 3, bytes_read=1500, bytes_written=1000, files_read=2, files_written=1, **wild
     )
     story.attempt("B1", 1, 1, 4, bytes_read=800, bytes_written=900, files_read=1, files_written=1)
-    story.attempt("S1", 2, 5, 7, state="failed", exit_code=1, message="disk on fire", bytes_read=500, files_read=1,
+    story.attempt("S1", 2, 5, 7, state="failed", exit_code=1, message="disk on fire", bytes_read=500,
+                  files_read=1,
                   bytes_written=100, files_written=1)  # fmt: skip
-    stack = story.attempt("S2", 2, 8, 20, ordinal=2, retry_of=attempt_id("S1"), bytes_read=1900, bytes_written=4000,
+    stack = story.attempt("S2", 2, 8, 20, ordinal=2, retry_of=attempt_id("S1"), bytes_read=1900,
+                          bytes_written=4000,
                           files_read=2, files_written=1)  # fmt: skip
     plot = story.attempt("P1", 3, 21, 25, bytes_read=4000, bytes_written=700, files_read=1, files_written=1)
     for attempt, sample in ((convert, "a"), (attempt_id("B1"), "b")):
@@ -262,7 +274,8 @@ def _content(story: Story) -> None:
     story.version(7, 7, 14, 25)
     story.version(8, 10)
     for image, file, version, moved in ((10, 0, 0, 1000), (10, 2, 2, 500), (11, 1, 1, 800), (12, 3, 3, 500),
-                                        (13, 3, 3, 1000), (13, 4, 4, 900), (14, 6, 6, 4000), (16, 7, 7, 700)):  # fmt: skip
+                                        (13, 3, 3, 1000), (13, 4, 4, 900), (14, 6, 6, 4000),
+                                        (16, 7, 7, 700)):  # fmt: skip
         story.access(image, file, "read", version, moved)
     for image, file, version, moved in ((10, 3, 3, 1000), (11, 4, 4, 900), (12, 5, 5, 100), (13, 6, 6, 4000),
                                         (14, 7, 7, 700)):  # fmt: skip
@@ -270,7 +283,8 @@ def _content(story: Story) -> None:
     story.access(13, 6, "rename", 6, path=f"{CWD}/stack.h5.tmp".encode())
     story.access(10, 8, "mapped-read", -1, 4096)
     story.access(10, 9, "open", -1, err=2)
-    for output, given, moved in ((3, 0, 1000), (3, 2, 500), (4, 1, 800), (5, 3, 500), (6, 3, 1000), (6, 4, 900),
+    for output, given, moved in ((3, 0, 1000), (3, 2, 500), (4, 1, 800), (5, 3, 500), (6, 3, 1000),
+                                 (6, 4, 900),
                                  (7, 6, 4000)):  # fmt: skip
         story.derive(output, given, moved)
     story.derive(7, 8, 10, "possible")

@@ -27,7 +27,8 @@ def test_json_has_the_fields_that_the_specification_names(held: Held) -> None:
     task = document["tasks"][0]
     assert {"logical", "physical", "attempts"} <= task.keys()
     assert {
-        "id", "attempt", "state", "exit_code", "started_ns", "ended_ns", "cwd", "pid", "cgroup_id", "processes",
+        "id", "attempt", "state", "exit_code", "started_ns", "ended_ns", "cwd", "pid", "cgroup_id",
+        "processes",
         "files_read", "files_written", "bytes_read", "bytes_written", "operations", "attribution",
     } <= task["attempts"][0].keys()  # fmt: skip
     assert document["engine"]["operations"] == 10

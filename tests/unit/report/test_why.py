@@ -43,7 +43,7 @@ def test_undeclared_input_is_marked() -> None:
 def test_story_of_a_file_without_seen_inputs_does_not_claim_that_there_are_none() -> None:
     story = seismic()
     story.rows["derivations"].clear()
-    assert "No input was seen to flow into it: as far as was recorded" in story_of("fig.png", story)
+    assert "No input was seen to flow into it: as recorded" in story_of("fig.png", story)
 
 
 def test_contradicting_evidence_is_told() -> None:

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from provio.cli._options import note, wants_color
+from provio.cli._options import note, progress, wants_color
 from provio.report.text import Style
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ def open_run(store: str | None, run: str | None) -> Generation:
     """Return the generation that answers for a run: sealed, or live where it still runs."""
     from provio.pipeline import answer
 
-    return answer(open_store(store), run)
+    with progress("reading the evidence") as update:
+        return answer(open_store(store), run, progress=update)
 
 
 def open_store(store: str | None) -> Store:
@@ -39,5 +40,5 @@ def style() -> Style:
 
 def base_directory(run_cwd: str) -> bytes:
     """Return the directory to which paths are shown: here if inside the run's directory, else that."""
-    here, there = os.getcwdb(), os.fsencode(run_cwd)
+    here, there = os.fsencode(Path.cwd()), os.fsencode(run_cwd)
     return here if not there or here == there or here.startswith(there.rstrip(b"/") + b"/") else there

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from provio.query.paths import names_of, path_json
+from provio.query.paths import joined, names_of, path_json
 from provio.query.source import Row, Source, parsed, select_in
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ def _uses(source: Source, attempts: Sequence[str]) -> dict[str, list[_Use]]:
     """Sum the accesses of attempts per file, noise left out."""
     rows = select_in(
         source,
-        "SELECT a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation, sum(a.count), sum(a.bytes), "
+        "SELECT a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation, sum(a.count), "
+        "sum(a.bytes), "
         "min(CASE WHEN a.err = 0 THEN 0 ELSE 1 END) FROM accesses a JOIN files f ON f.file = a.file "
         "WHERE f.category = 'data' AND a.attempt IN ({}) "
         "GROUP BY a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation",
@@ -189,7 +190,8 @@ def _add(found: dict[tuple[str, int], _Use], row: Row) -> None:
 def _noise(source: Source, attempts: Sequence[str]) -> dict[str, dict[str, int]]:
     rows = select_in(
         source,
-        "SELECT a.attempt, f.category, count(DISTINCT a.file) FROM accesses a JOIN files f ON f.file = a.file "
+        "SELECT a.attempt, f.category, count(DISTINCT a.file) FROM accesses a "
+        "JOIN files f ON f.file = a.file "
         "WHERE f.category <> 'data' AND a.attempt IN ({}) GROUP BY a.attempt, f.category ORDER BY 1, 2",
         attempts,
     )
@@ -220,7 +222,7 @@ def _declared(source: Source, attempts: Sequence[str]) -> dict[str, list[_Declar
     found: dict[str, list[_Declared]] = {}
     for attempt, role, value, flags, cwd in rows:
         if role in _FILE_ROLES:
-            path = os.path.normpath(os.path.join(os.fsencode(cwd or "/"), os.fsencode(value)))
+            path = joined(os.fsencode(cwd or "/"), os.fsencode(value))
             found.setdefault(attempt, []).append(_Declared(role, path, "directory" in parsed(flags, [])))
     return found
 

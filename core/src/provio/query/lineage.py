@@ -30,7 +30,8 @@ _STEPS: Final = {
 }
 _READERS: Final = (
     "SELECT version, attempt, sum(bytes) FROM accesses "
-    "WHERE operation IN ('read', 'mapped-read', 'copy_range') AND attempt IS NOT NULL AND version IN ({}) GROUP BY version, attempt"
+    "WHERE operation IN ('read', 'mapped-read', 'copy_range') AND attempt IS NOT NULL "
+    "AND version IN ({}) GROUP BY version, attempt"
 )
 
 
@@ -297,7 +298,8 @@ def version_facts(source: Source, numbers: Iterable[int]) -> dict[int, VersionFa
     wanted = list(numbers)
     rows = select_in(
         source,
-        "SELECT v.version, v.file, v.ordinal, v.path, f.kind, f.category, v.size, v.closed_ns, v.closed_mono, "
+        "SELECT v.version, v.file, v.ordinal, v.path, f.kind, f.category, v.size, v.closed_ns, "
+        "v.closed_mono, "
         "v.ended, v.digest, v.writer_epoch, v.writer_attempt, e.image, t.scope, t.confidence FROM versions v "
         "JOIN files f ON f.file = v.file LEFT JOIN epochs e ON e.epoch = v.writer_epoch "
         "LEFT JOIN attributions t ON t.epoch = v.writer_epoch WHERE v.version IN ({})",
@@ -334,7 +336,8 @@ def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
     else:
         maker = f"p{image}" if image is not None else ""
     return VersionFact(
-        number, file, ordinal, bytes(path), kind or "", category or "", known(size), moment(closed), moment(mono),
+        number, file, ordinal, bytes(path), kind or "", category or "", known(size), moment(closed),
+        moment(mono),
         ended or "", digest or "", -1 if epoch is None else epoch, maker, sure or "proved", written,
     )  # fmt: skip
 
@@ -388,7 +391,8 @@ def _attempt_maker(
     wildcards = (parsed(attributes, {}) or {}).get("wildcards") or {}
     detail = {
         "attempt": attempt, "logical": logical, "physical": physical, "ordinal": ordinal, "state": state,
-        "exit_code": exit_code, "started_ns": moment(started), "ended_ns": moment(ended), "wildcards": wildcards,
+        "exit_code": exit_code, "started_ns": moment(started), "ended_ns": moment(ended),
+        "wildcards": wildcards,
     }  # fmt: skip
     label = task_label(logical, physical, ordinal)
     return MakerFact(f"a{attempt}", "attempt", label, "proved", detail)

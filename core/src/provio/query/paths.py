@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from provio.errors import UsageError
@@ -79,16 +80,21 @@ def resolve(source: Source, text: str | bytes, cwd: str | bytes | None = None) -
         UsageError: several names end so, or the run never met it; the message lists what is near.
     """
     wanted = os.fsencode(text)
-    for path in _candidates(source, wanted, os.fsencode(cwd) if cwd is not None else os.getcwdb()):
+    for path in _candidates(source, wanted, os.fsencode(Path.cwd() if cwd is None else cwd)):
         found = _exactly(source, path)
         if found:
             return found
     return _by_suffix(source, wanted)
 
 
+def joined(base: bytes, path: bytes) -> bytes:
+    """Return ``path`` as seen from ``base``, without ``.`` and ``..``, links not followed."""
+    return os.path.normpath(path if path.startswith(b"/") else base.rstrip(b"/") + b"/" + path)
+
+
 def _candidates(source: Source, wanted: bytes, cwd: bytes) -> list[bytes]:
     run_cwd = os.fsencode(str(source.manifest.get("run", {}).get("cwd") or "/"))
-    paths = [os.path.normpath(os.path.join(base, wanted)) for base in (cwd, run_cwd)]
+    paths = [joined(base, wanted) for base in (cwd, run_cwd)]
     return list(dict.fromkeys([*paths, *(os.path.realpath(path) for path in paths)]))
 
 
@@ -147,7 +153,7 @@ def _never_met(source: Source, wanted: bytes) -> UsageError:
         detail = f"; it met {total} data file{'' if total == 1 else 's'}, none with a similar name"
     return UsageError(
         f"run {run} never met a file {path_text(wanted)!r}{detail}",
-        hint="'provio runs' lists other runs (choose with --run); 'provio show --task NAME' lists a task's files",
+        hint="'provio runs' lists other runs (choose with --run); 'provio show --files' lists what it met",
     )
 
 
@@ -160,8 +166,8 @@ def _near(source: Source, wanted: bytes) -> list[bytes]:
     }
     by_base: dict[str, list[bytes]] = {}
     for name in names:
-        by_base.setdefault(path_text(os.path.basename(name)), []).append(name)
-    close = get_close_matches(path_text(os.path.basename(wanted)), by_base, n=_LISTED, cutoff=0.6)
+        by_base.setdefault(path_text(name.rpartition(b"/")[2]), []).append(name)
+    close = get_close_matches(path_text(wanted.rpartition(b"/")[2]), by_base, n=_LISTED, cutoff=0.6)
     return [name for base in close for name in by_base[base]][:_LISTED]
 
 

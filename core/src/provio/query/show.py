@@ -265,8 +265,9 @@ def _methods(source: Source) -> dict[str, dict[str, int]]:
 
 
 def _attempt(row: Row, attribution: dict[str, int]) -> AttemptAnswer:
-    values = (convert(value) for (_, convert), value in zip(_COLUMNS, row[1:], strict=True))
-    return AttemptAnswer(*values, attribution=attribution)
+    values: list[Any] = [convert(value) for (_, convert), value in zip(_COLUMNS, row[1:], strict=True)]
+    values.append(attribution)
+    return AttemptAnswer(*values)
 
 
 def _buckets(source: Source) -> tuple[Bucket, Bucket]:

@@ -259,7 +259,8 @@ def _declares(source: Source, attempt: str) -> bool:
 
 def _readers(source: Source, fact: VersionFact) -> tuple[Reader, ...]:
     rows = source.sql(
-        "SELECT a.scope, a.attempt, t.logical, t.physical, m.ordinal, sum(a.bytes), min(a.first_mono) FROM accesses a "
+        "SELECT a.scope, a.attempt, t.logical, t.physical, m.ordinal, sum(a.bytes), min(a.first_mono) "
+        "FROM accesses a "
         "LEFT JOIN attempts m ON m.attempt = a.attempt LEFT JOIN tasks t ON t.task = m.task "
         "WHERE a.version = ? AND a.operation IN ('read', 'mapped-read', 'copy_range') "
         "GROUP BY a.scope, a.attempt, t.logical, t.physical, m.ordinal ORDER BY min(a.first_mono)",

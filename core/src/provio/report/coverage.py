@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from provio.report.text import Style, number, percent, plural, wrapped
+from provio.report.text import Style, percent, plural, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

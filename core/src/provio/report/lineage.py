@@ -67,9 +67,11 @@ def _nothing(answer: LineageAnswer) -> str:
 def _footer(answer: LineageAnswer) -> Iterator[str]:
     if answer.more:
         again = answer.depth + 1
-        yield f"{plural(len(answer.more), 'file')} marked … have more behind them: --depth {again}, or --depth 0 for all."
+        marked = plural(len(answer.more), "file")
+        yield f"{marked} marked … have more behind them: --depth {again}, or --depth 0 for all."
     if answer.hidden_possible:
-        yield f"{plural(answer.hidden_possible, 'derivation')} possible but not proved (--possible shows them)."
+        hidden = plural(answer.hidden_possible, "derivation")
+        yield f"{hidden} possible but not proved (--possible shows them)."
 
 
 def _version(

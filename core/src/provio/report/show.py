@@ -76,7 +76,8 @@ def _attempt_row(task: TaskAnswer, attempt: AttemptAnswer, style: Style) -> list
     return [
         label(task), str(attempt.attempt), state, duration(attempt.duration_ns), duration(attempt.cpu_ns),
         size(attempt.max_rss_bytes), percent(attempt.io_share) if attempt.io_share is not None else "?",
-        size(attempt.bytes_read), size(attempt.bytes_written), f"{attempt.files_read}/{attempt.files_written}",
+        size(attempt.bytes_read), size(attempt.bytes_written),
+        f"{attempt.files_read}/{attempt.files_written}",
     ]  # fmt: skip
 
 
@@ -193,6 +194,7 @@ def _file_row(use: FileUse, base: bytes, style: Style) -> list[str]:
     read = size(use.bytes_read) if use.bytes_read else ("-" if use.operations else "")
     written = size(use.bytes_written) if use.bytes_written else ("-" if use.operations else "")
     return [
-        path_text(use.path, base), ",".join(use.roles) or "-", style.paint(status, color) if color else status,
+        path_text(use.path, base), ",".join(use.roles) or "-",
+        style.paint(status, color) if color else status,
         read, written,
     ]  # fmt: skip

@@ -103,9 +103,10 @@ def svg(answer: LineageAnswer, base: bytes = b"") -> str:
 def _document(answer: LineageAnswer, base: bytes, width: float, height: float, body: Iterable[str]) -> str:
     title = escape(_heading(answer, base))
     legend = f"run {answer.run.id[:8]} · boxes are files, rounded are tasks · hover for details"
+    extent = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    name = quoteattr(_heading(answer, base))
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-label={quoteattr(_heading(answer, base))}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {extent} role="img" aria-label={name}>',
         f"<title>{title}</title>",
         f"<style>{_style()}</style>",
         f"<defs>{_arrow('tip')}{_arrow('tip-way')}</defs>",
@@ -126,7 +127,8 @@ def _heading(answer: LineageAnswer, base: bytes) -> str:
 
 def _arrow(kind: str) -> str:
     return (
-        f'<marker id="{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<marker id="{kind}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        f'orient="auto">'
         f'<path class="{kind}" d="M0,0.8 L8,4 L0,7.2 z"/></marker>'
     )
 
@@ -202,7 +204,8 @@ def _node(node: Node, place: _Place, base: bytes, *, way: bool) -> str:
     label = shortened(node_label(node, base), _LABEL)
     return (
         f'<g class="{" ".join(classes)}"><title>{escape(tooltip(node))}</title>'
-        f'<rect x="{place.x:.1f}" y="{place.y:.1f}" width="{place.width:.1f}" height="{_HEIGHT}" rx="{radius:.0f}"/>'
+        f'<rect x="{place.x:.1f}" y="{place.y:.1f}" width="{place.width:.1f}" '
+        f'height="{_HEIGHT}" rx="{radius:.0f}"/>'
         f'<text class="label" x="{place.x + 11:.1f}" y="{place.y + 16:.1f}">{escape(label)}</text>'
         f'<text class="sub" x="{place.x + 11:.1f}" y="{place.y + 30:.1f}">{escape(_sub(node))}</text></g>'
     )
@@ -228,7 +231,8 @@ def _path(route: list[_Place]) -> str:
     for place in route[1:]:
         half = max(18.0, abs(place.x - x) / 2)
         parts.append(
-            f"C{x + half:.1f},{y:.1f} {place.x - half:.1f},{place.middle:.1f} {place.x:.1f},{place.middle:.1f}"
+            f"C{x + half:.1f},{y:.1f} {place.x - half:.1f},{place.middle:.1f} "
+            f"{place.x:.1f},{place.middle:.1f}"
         )
         x, y = place.x, place.middle
         if place is not route[-1]:

@@ -25,7 +25,8 @@ _CODES: Final = {
     "cyan": "36",
 }
 _STATE_COLORS: Final = {
-    "succeeded": "green", "failed": "red", "cancelled": "yellow", "lost": "yellow", "crashed": "red", "running": "cyan",
+    "succeeded": "green", "failed": "red", "cancelled": "yellow", "lost": "yellow", "crashed": "red",
+    "running": "cyan",
 }  # fmt: skip
 
 

@@ -57,7 +57,8 @@ def _making(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
     name, fact = style.paint(path_text(answer.file, base), "bold"), answer.fact
     if not fact.maker_id:
         what = f" ({size(fact.size)})" if fact.size is not None else ""
-        yield f"{name}{what} was there before run {answer.run.id[:8]} touched it, or something unseen wrote it."
+        run = answer.run.id[:8]
+        yield f"{name}{what} was there before run {run} touched it, or something unseen wrote it."
         yield "Its own origin is not in this run's records."
         return
     extent = f"size {size(fact.size)}" if fact.size is not None else "of unknown size"
@@ -128,7 +129,8 @@ def _program(program: Program | None, maker: MakerFact | None) -> Iterable[str]:
     yield f"It belongs to that try because {reason}{said}; this is {sure}{also}."
     if program.contradictions:
         yield f"But {plural(len(program.contradictions), 'piece')} of evidence disagree: " + "; ".join(
-            f"{method.replace('_', ' ')} names {attempt[:8]} ({text})" for method, attempt, text in program.contradictions
+            f"{method.replace('_', ' ')} names {attempt[:8]} ({text})"
+            for method, attempt, text in program.contradictions
         ) + "."  # fmt: skip
 
 
@@ -158,7 +160,7 @@ def _inputs(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
     elif answer.possible:
         yield "No input is proved."
     else:
-        yield "No input was seen to flow into it: as far as was recorded, its writer read no data file before."
+        yield "No input was seen to flow into it: as recorded, its writer read no data file before."
     if answer.possible:
         yield f"The order of events allows {plural(len(answer.possible), 'more input')}, without proof:"
         yield from _input_items(answer.possible, style, base)
@@ -180,7 +182,8 @@ def _earlier(answer: WhyAnswer) -> Iterable[str]:
     for item in answer.earlier[:_LISTED]:
         yield _earlier_sentence(item)
     if len(answer.earlier) > _LISTED:
-        yield f"{plural(len(answer.earlier) - _LISTED, 'still earlier content')} had this name (--json lists all)."
+        more = plural(len(answer.earlier) - _LISTED, "still earlier content")
+        yield f"{more} had this name (--json lists all)."
     for act in answer.engine_acts:
         done = _ENGINE_ACTS.get(act.action, act.action)
         yield f"The engine {done} a file of this name at {clock(act.at_ns)}."
