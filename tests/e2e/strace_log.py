@@ -128,15 +128,16 @@ def _learn(args: bytes, identities: dict[bytes, tuple[int, int, int]]) -> None:
 def _moved(
     thread: _Thread, match: re.Match[bytes], identities: dict[bytes, tuple[int, int, int]]
 ) -> Iterator[Transfer]:
-    name, args, count = match["name"], match["args"], int(match["result"], 0)
+    name, args = match["name"], match["args"]
+    if name not in READS and name not in WRITES and name not in COPIES:
+        return
+    count = int(match["result"], 0)
     if name in READS or name in WRITES:
         ends = (("read" if name in READS else "write", 0),)
         head = unescape(args.split(b'"', 2)[1][:64]) if args.count(b'"') >= 2 else b""
-    elif name in COPIES:
+    else:
         source, target = COPIES[name]
         ends, head = (("read", source), ("write", target)), b""  # type: ignore[assignment]
-    else:
-        return
     # Data strings may look like descriptors; only what stands before the first quote counts.
     named = _FD.findall(args.split(b'"', 1)[0])
     for op, position in ends:
