@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.model import events as ev
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Writer = Callable[[str], "Workflow"]
 """Writes a Snakefile."""

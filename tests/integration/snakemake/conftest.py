@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from support.snakemake_runs import Workflow, Writer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture

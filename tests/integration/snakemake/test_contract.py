@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
-from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 from snakemake_interface_logger_plugins.tests import TestLogHandlerBase
 
 import snakemake_logger_plugin_provio as plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from snakemake_interface_logger_plugins.base import LogHandlerBase
+    from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 
 class TestContract(TestLogHandlerBase):

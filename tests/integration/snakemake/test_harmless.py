@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
-from support.snakemake_runs import Writer
+if TYPE_CHECKING:
+    from support.snakemake_runs import Writer
 
 SNAKEFILE = """
 rule all:

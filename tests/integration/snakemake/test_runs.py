@@ -6,12 +6,15 @@ import json
 import re
 import subprocess
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from provio.model import events as ev
 from provio.model.ids import ENGINE
-from support.snakemake_runs import Workflow, Writer
+
+if TYPE_CHECKING:
+    import pytest
+
+    from support.snakemake_runs import Workflow, Writer
 
 
 def test_shell_job_is_recorded_with_declarations_command_and_true_end(snakefile: Writer) -> None:

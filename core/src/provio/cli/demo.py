@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +23,8 @@ from provio.cli._options import Command, emit_json, emit_lines, json_option, not
 from provio.errors import SetupError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from provio.query.files import FileUse
     from provio.query.lineage import LineageAnswer
     from provio.query.show import ShowAnswer, TaskAnswer

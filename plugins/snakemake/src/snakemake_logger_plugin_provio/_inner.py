@@ -9,14 +9,16 @@ are attempts of their own, inside the outer one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.engines import current_context
 from provio.engines.spool import Spool
 from provio.model.ids import ENGINE, AttemptId
 from snakemake_logger_plugin_provio._patches import Patches, patch_processes, patch_threads, wrap_body
 from snakemake_logger_plugin_provio._session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class InnerSession(Session):

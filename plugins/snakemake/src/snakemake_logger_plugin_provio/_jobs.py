@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.model.events import Declared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 FLAGS: Final = (
     "temp", "protected", "directory", "pipe", "service", "touch", "ancient", "update", "nodelocal", "ensure",

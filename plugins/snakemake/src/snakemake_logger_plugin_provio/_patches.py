@@ -20,11 +20,13 @@ import subprocess
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.model.gaps import GapKind
-from provio.model.ids import AttemptId
-from snakemake_logger_plugin_provio._session import Session
+
+if TYPE_CHECKING:
+    from provio.model.ids import AttemptId
+    from snakemake_logger_plugin_provio._session import Session
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -14,8 +14,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.engines import (
     current_context,
@@ -30,7 +29,6 @@ from provio.engines.spool import Spool
 from provio.errors import ProvioError
 from provio.model import events as ev
 from provio.model.gaps import GapKind
-from provio.model.ids import AttemptId
 from snakemake_logger_plugin_provio import _jobs, _workflow
 from snakemake_logger_plugin_provio._patches import (
     Patches,
@@ -40,6 +38,11 @@ from snakemake_logger_plugin_provio._patches import (
     wrap_body,
 )
 from snakemake_logger_plugin_provio._session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from provio.model.ids import AttemptId
 
 NO_JOBS: Final = frozenset({"dryrun", "touch"})
 """Executors that run nothing."""

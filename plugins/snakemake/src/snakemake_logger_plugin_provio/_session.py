@@ -11,17 +11,20 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from provio.engines import attempt_environment, process_ref, set_task, stamp
-from provio.engines.emitter import Emitter
-from provio.engines.spool import Spool
 from provio.model import events as ev
 from provio.model.gaps import GapKind
 from provio.model.ids import ENGINE, AttemptId, RunId, new_attempt_id, task_token
 from snakemake_logger_plugin_provio import _jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from provio.engines.emitter import Emitter
+    from provio.engines.spool import Spool
 
 P = ParamSpec("P")
 R = TypeVar("R")

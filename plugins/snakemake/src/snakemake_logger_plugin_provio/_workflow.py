@@ -11,9 +11,11 @@ import configparser
 import hashlib
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def identity(snakefile: str, configured: str | None = None) -> str:
