@@ -7,7 +7,6 @@ that come along say how far "none seen" can be trusted.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -304,7 +303,7 @@ def _earlier(source: Source, fact: VersionFact) -> tuple[Earlier, ...]:
 def _engine_acts(source: Source, fact: VersionFact) -> tuple[EngineAct, ...]:
     rows = source.sql(
         "SELECT action, at_ns, attempt FROM engine_files WHERE path = ? ORDER BY at_ns",
-        [os.fsdecode(fact.path)],
+        [fact.path.decode(errors="backslashreplace")],
     )
     return tuple(EngineAct(action, moment(at), attempt or "") for action, at, attempt in rows)
 
