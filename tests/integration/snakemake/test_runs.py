@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -284,6 +286,34 @@ rule one:
 """).traced()
     keys = [a.start.physical for a in run.attempts("one")]
     assert len(set(keys)) == 2
+
+
+def test_members_of_a_pipe_group_are_attempts_of_their_own(snakefile: Writer) -> None:
+    run = snakefile("""
+rule take:
+    input: "p"
+    output: "x"
+    shell: "cat {input} > {output}"
+rule give:
+    output: pipe("p")
+    shell: "echo 1 > {output}"
+""").traced("x")
+    (give,), (take,) = run.attempts("give"), run.attempts("take")
+    assert len(give.processes) == len(take.processes) == 1
+    assert run.declared("give")["output", "p"] == ("pipe",)
+
+
+def test_interrupt_by_the_user_ends_run_and_job_as_cancelled(snakefile: Writer) -> None:
+    workflow = snakefile('rule wait:\n    output: "x"\n    shell: "echo > begun; exec sleep 60"\n')
+    os.mkfifo(workflow.path / "begun")
+    with workflow.start("--logger", "provio") as snakemake:
+        (workflow.path / "begun").read_text()  # returns when the job has begun
+        os.killpg(snakemake.pid, signal.SIGINT)
+        assert snakemake.wait(60) != 0
+    run = workflow.recorded()
+    (attempt,) = run.attempts("wait")
+    assert attempt.end.state == "cancelled"
+    assert [e.state for e in run.of(ev.RunEnded)] == ["cancelled"]
 
 
 def test_settings_work_as_options_environment_and_profile(

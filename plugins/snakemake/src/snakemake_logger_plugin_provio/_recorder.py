@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 NO_JOBS: Final = frozenset({"dryrun", "touch"})
 """Executors that run nothing."""
 
+ON_USER_REQUEST: Final = "Terminating processes on user request"
+"""How Snakemake's scheduler begins its message about Ctrl-C."""
+
 NO: Final = frozenset({"no", "false", "0", "off"})
 
 
@@ -75,6 +78,7 @@ class Recorder:
         self._header: logging.LogRecord | None = None
         self._workflow: Any = None
         self._inert = False
+        self._interrupted = False
         self._outcome: tuple[str, int] | None = None
         self._tap = Tap(self._heard)
 
@@ -110,6 +114,8 @@ class Recorder:
             self._begin(self._header)
         elif name == "error" and self._session is not None:
             self._session.last_error(record)
+        elif name == "None" and str(record.msg).startswith(ON_USER_REQUEST):
+            self._interrupted = True  # Snakemake swallows the KeyboardInterrupt itself
 
     def _executing(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def execute(workflow: Any, executor_plugin: Any, *args: Any, **kwargs: Any) -> Any:
@@ -127,8 +133,7 @@ class Recorder:
 
     def _ended(self, error: BaseException | None) -> None:
         """Note how the workflow ended, and tell the user where to ask."""
-        scheduler = getattr(self._workflow, "scheduler", None)
-        killed = isinstance(error, KeyboardInterrupt) or getattr(scheduler, "_user_kill", None)
+        killed = self._interrupted or isinstance(error, KeyboardInterrupt) or _user_kill(self._workflow)
         self._outcome = ("succeeded", 0) if error is None else ("cancelled" if killed else "failed", 1)
         if self._session is not None:
             _log(f"provio: run {self._session.run}; ask: provio show")
@@ -278,7 +283,7 @@ class MainSession(Session):
         if attempt is not None:
             state = "succeeded" if error is None else "failed"
             self._tries[_jobs.physical_key(job)] = (attempt, state)
-            self.ended(attempt, job, error, message)
+            self.ended(attempt, job, error, message, cancelled=_user_kill(job.dag.workflow))
 
     def _job_rejected(self, job: Any) -> None:
         for member in job if job.is_group() else (job,):
@@ -287,6 +292,11 @@ class MainSession(Session):
                 text = self._errors.pop(threading.get_ident(), "") or "Snakemake rejected the result"
                 self._tries[_jobs.physical_key(member)] = (attempt, "failed")
                 self.emit(ev.TaskEnded(stamp(), attempt=attempt, state="failed", cwd=self.cwd, message=text))
+
+
+def _user_kill(workflow: Any) -> bool:
+    """Tell whether the user asked the workflow to stop."""
+    return bool(getattr(getattr(workflow, "scheduler", None), "_user_kill", None))
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from provio.engines import attempt_environment, process_ref, set_task, stamp
 from provio.model import events as ev
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from provio.engines.emitter import Emitter
     from provio.engines.spool import Spool
+
+_INTERRUPTED: Final = frozenset({-signal.SIGINT, 128 + signal.SIGINT})
+"""Exit statuses of a command that the user's Ctrl-C reached before it reached Snakemake."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -176,10 +180,26 @@ class Session:
         return attempt
 
     @quietly
-    def ended(self, attempt: AttemptId, job: Any, error: BaseException | None, message: str = "") -> None:
-        """Emit the end of a try: its true moment, state, exit status, error text."""
+    def ended(
+        self,
+        attempt: AttemptId,
+        job: Any,
+        error: BaseException | None,
+        message: str = "",
+        *,
+        cancelled: bool = False,
+    ) -> None:
+        """Emit the end of a try: its true moment, state, exit status, error text.
+
+        Args:
+            attempt: which try.
+            job: Snakemake's job.
+            error: with which it failed, None if it succeeded.
+            message: what else is to be said of a success.
+            cancelled: the user stopped the workflow; a failure now is no fault of the job.
+        """
         status = 0 if error is None else _jobs.exit_status(error)
-        cancelled = isinstance(error, (KeyboardInterrupt, SystemExit))
+        cancelled = cancelled or status in _INTERRUPTED or isinstance(error, (KeyboardInterrupt, SystemExit))
         state = "succeeded" if error is None else "cancelled" if cancelled else "failed"
         self.emit(
             ev.TaskEnded(
