@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
+
 from provio.cli import call
 from support.answers import CWD, RUN, Story, attempt_id, seismic
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
