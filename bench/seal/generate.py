@@ -3,8 +3,9 @@
     python bench/seal/generate.py STORE --attempts 10000 --accesses 100
 
 Each attempt is one arena: a shell image that executes a tool, loaded objects,
-and ``--accesses`` handles and look-ups, half of them of data: inputs from the
-layer before, two outputs, scratch; the rest of libraries, byte code and locale.
+and ``--accesses`` handles and look-ups, ``--data`` per cent of them of data:
+inputs from the layer before, two outputs, scratch and files looked for in vain;
+the rest of libraries and byte code, as an interpreter's start makes them.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ def main() -> None:
     options.add_argument("store", type=Path)
     options.add_argument("--attempts", type=int, default=10_000)
     options.add_argument("--accesses", type=int, default=100)
+    options.add_argument("--data", type=int, default=30, help="per cent")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
-    print(generate(given.store, given.attempts, given.accesses, given.seed))
+    print(generate(given.store, given.attempts, given.accesses, given.data, given.seed))
 
 
-def generate(store: Path, attempts: int, accesses: int, seed: int = 1) -> str:
+def generate(store: Path, attempts: int, accesses: int, data: int = 30, seed: int = 1) -> str:
     """Write the spool of one run; return its id."""
     chance = random.Random(seed)
     run = f"{chance.getrandbits(128):032x}"
@@ -53,7 +55,7 @@ def generate(store: Path, attempts: int, accesses: int, seed: int = 1) -> str:
     width = max(attempts // LAYERS, 1)
     with (spool / "events" / "engine.jsonl").open("w") as events:
         for number in range(attempts):
-            _attempt(spool, events, run, number, width, accesses, chance)
+            _attempt(spool, events, run, number, width, (accesses, accesses * data // 100), chance)
         _say(events, RunEnded(_stamp(attempts * MS * 2), run, "succeeded", 0), attempts * 2)
     return run
 
@@ -67,7 +69,7 @@ def _say(events: object, event: object, seq: int) -> None:
 
 
 def _attempt(
-    spool: Path, events: object, run: str, number: int, width: int, accesses: int, chance: random.Random
+    spool: Path, events: object, run: str, number: int, width: int, sizes: tuple[int, int], chance: random.Random
 ) -> None:
     attempt = f"{chance.getrandbits(128) | 1:032x}"
     layer, index = divmod(number, width)
@@ -82,14 +84,14 @@ def _attempt(
     )  # fmt: skip
     _say(events, start, number * 2)
     _say(events, TaskEnded(_stamp(begin + 900 * MS), attempt, "succeeded", exit_code=0), number * 2 + 1)
-    _records(attempt, run, begin, pid, inputs, outputs, number, accesses, chance).write(
+    _records(attempt, run, begin, pid, inputs, outputs, number, sizes, chance).write(
         spool / "io" / f"{attempt}.preload"
     )
 
 
 def _records(
     attempt: str, run: str, begin: int, pid: int, inputs: list[str], outputs: list[str], number: int,
-    accesses: int, chance: random.Random,
+    sizes: tuple[int, int], chance: random.Random,
 ) -> Writer:  # fmt: skip
     writer = Writer(attempt, boot=boot_id(), run=run, host=host_name().encode(), realtime=10**18, monotonic=0)
     objects = "\0".join(LIBRARIES).encode()
@@ -98,7 +100,7 @@ def _records(
     writer.end(shell, t=begin + 5 * MS, why=End.EXEC, rchar=1000, wchar=0)
     tool = writer.image(pid, t=begin + 6 * MS, parent=shell, execs=1, argv=b"tool\0x", exe=b"/opt/tool", **common)
     t = begin + 10 * MS
-    data = accesses // 2
+    accesses, data = sizes
     for n in range(accesses):
         t += MS
         if n < len(inputs) * 2:

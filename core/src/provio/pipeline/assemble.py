@@ -72,7 +72,7 @@ def assemble(
     Raises:
         EvidenceError: an I/O file of a newer format.
     """
-    with _no_collection():
+    with no_collection():
         records = read_records(listing.io)
         boots, boot_names = _boots(records)
         unknown = unknown_owners(records)
@@ -103,7 +103,7 @@ def assemble(
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Keep the cycle collector from walking millions of new tuples again and again."""
     enabled = gc.isenabled()
     gc.disable()
@@ -144,7 +144,7 @@ def _data_first(frame: Frame, files: Files) -> Frame:
 def _rows(frame: Frame, files: Files, strings: Sequence[bytes]) -> list[Touch]:
     """Make the Touch tuples of data files."""
     count = int(files.is_data[frame.file].sum()) if len(frame) else 0
-    part = frame.take(np.arange(count))
+    part = frame.head(count)
     names = [OP_NAMES.get(code, f"op-{code}") for code in range(256)]
     columns = (
         range(count), part.epoch.tolist(), part.file.tolist(), [names[code] for code in part.op.tolist()],

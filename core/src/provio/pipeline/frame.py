@@ -84,6 +84,10 @@ class Frame:
         """Return the given rows (indices or a mask)."""
         return Frame(*(getattr(self, f.name)[rows] for f in fields(self)))
 
+    def head(self, count: int) -> Frame:
+        """Return the first rows, without copying them."""
+        return Frame(*(getattr(self, f.name)[:count] for f in fields(self)))
+
 
 COLUMNS: Final = tuple(f.name for f in fields(Frame))
 _DEFAULTS: Final = dict.fromkeys(COLUMNS, 0) | dict.fromkeys(

@@ -18,7 +18,7 @@ from provio.model.wire import End, Origin, RecordType
 from provio.tracers.records import Ints, Records, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 _ENDED: Final = {int(End.EXIT): "exit", int(End.EXEC): "exec"}
 
@@ -61,10 +61,9 @@ def build_images(records: Records, unknown: Iterable[tuple[int, int, int]]) -> I
         records: the decoded files.
         unknown: (file index, pid, first time) of records without an image.
     """
-    images = _images(records)
-    objects = _objects(records)
+    objects = [(n,) if n else () for n in records.texts(RecordType.IMAGE, "objects").tolist()]
     files = records.file_of(records.addr[RecordType.IMAGE]).tolist()
-    _apply_ends(records, images, objects)
+    images = _images(records, files, objects)
     _inherit(images)
     lost = []
     for file, pid, since in unknown:
@@ -79,48 +78,121 @@ def build_images(records: Records, unknown: Iterable[tuple[int, int, int]]) -> I
     )
 
 
-def _images(records: Records) -> list[Image]:
-    rows = records.rows[RecordType.IMAGE]
-    parents = _parents(records).tolist()
-    text = {name: records.texts(RecordType.IMAGE, name).tolist() for name in _TEXTS}
-    files = records.file_of(records.addr[RecordType.IMAGE]).tolist()
-    return [
-        _image(n, row, parents[n], records, files[n], {k: records.strings[v[n]] for k, v in text.items()})
-        for n, row in enumerate(rows)
-    ]
-
-
 _TEXTS: Final = ("argv", "env", "exe", "cwd", "cgroup", "ancestors")
+_NUMBERS: Final = (
+    "op", "pid", "ppid", "nspid", "start_ticks", "execs", "t", "uid", "rank", "rchar", "wchar",
+)  # fmt: skip
 
 
-def _image(number: int, row: Any, parent: int, records: Records, file: int, text: dict[str, bytes]) -> Image:
-    header = records.files[file].header
-    return Image(
-        image=number,
-        pid=int(row["pid"]),
-        ppid=int(row["ppid"]),
-        nspid=int(row["nspid"]),
-        start_ticks=int(row["start_ticks"]),
-        execs=int(row["execs"]),
-        boot=header.boot,
-        host=header.host,
-        parent=parent,
-        forked=int(row["op"]) == Origin.FORK,
-        since=int(row["t"]),
-        until=0,
-        carried=_carried(row["run"].tobytes(), row["attempt"].tobytes()),
-        carried_run=_hex(row["run"].tobytes()),
-        argv=_list(text["argv"]),
-        exe=text["exe"],
-        cwd=text["cwd"],
-        cgroup_path=cgroup_path(text["cgroup"]),
-        environment=_environment(text["env"]),
-        ancestors=_ancestors(text["ancestors"]),
-        user=int(row["uid"]),
-        rank=int(row["rank"]) - 1,
-        rchar=int(row["rchar"]),  # at its begin; _apply_ends turns it into the difference
-        wchar=int(row["wchar"]),
-    )
+def _images(records: Records, files: list[int], objects: list[tuple[int, ...]]) -> list[Image]:
+    rows = records.rows[RecordType.IMAGE]
+    numbers = [rows[name].astype(np.int64).tolist() for name in _NUMBERS]
+    texts = [records.texts(RecordType.IMAGE, name).tolist() for name in _TEXTS]
+    tokens = (_ids(rows, "run"), _ids(rows, "attempt"))
+    parse = _Parser(records.strings)
+    ends = _ends(records, objects)
+    by_process = {
+        (records.files[files[n]].header.boot, pid, start, execs): n
+        for n, (pid, start, execs) in enumerate(zip(numbers[1], numbers[4], numbers[5], strict=True))
+    }
+    images = []
+    for n, (parent, run, attempt, number, text) in enumerate(
+        zip(_parents(records).tolist(), *tokens, zip(*numbers, strict=True), zip(*texts, strict=True), strict=True)
+    ):
+        op, pid, ppid, nspid, start, execs, since, uid, rank, rchar, wchar = number
+        argv, env, exe, cwd, cgroup, ancestors = text
+        header = records.files[files[n]].header
+        before = by_process.get((header.boot, pid, start, execs - 1), -1)
+        after = by_process.get((header.boot, pid, start, execs + 1), -1)
+        end = ends.get(n)
+        if end is not None:
+            last = _finished(end, ends.get(before), rchar, wchar)
+        else:  # killed or alive; where another program took over, its begin tells the end
+            last = {"until": numbers[6][after], "ended": "exec"} if after >= 0 else {"until": 0}
+        images.append(
+            Image(
+                image=n, pid=pid, ppid=ppid, nspid=nspid, start_ticks=start, execs=execs, boot=header.boot,
+                host=header.host, parent=parent, forked=op == Origin.FORK, since=since,
+                carried=attempt or (ENGINE if run else ""), carried_run=run, argv=parse.items(argv),
+                exe=records.strings[exe], cwd=records.strings[cwd], cgroup_path=parse.cgroup(cgroup),
+                environment=parse.environment(env), ancestors=parse.ancestors(ancestors), user=uid, rank=rank - 1,
+                **last,
+            )
+        )  # fmt: skip
+    return images
+
+
+def _ids(rows: Any, name: str) -> list[str]:
+    """Return a column of ids as text, "" for zero bytes."""
+    return [raw.hex() if any(raw) else "" for raw in map(bytes, rows[name].tolist())]
+
+
+class _Parser:
+    """Parses the texts of images, each distinct one once."""
+
+    def __init__(self, strings: Sequence[bytes]) -> None:
+        self._strings = strings
+        self._known: dict[tuple[str, int], Any] = {}
+
+    def _once(self, what: str, number: int, function: Callable[[bytes], Any]) -> Any:
+        key = (what, number)
+        if key not in self._known:
+            self._known[key] = function(self._strings[number])
+        return self._known[key]
+
+    def items(self, number: int) -> tuple[bytes, ...]:
+        """Parse a NUL-separated list."""
+        found: tuple[bytes, ...] = self._once("items", number, _list)
+        return found
+
+    def environment(self, number: int) -> tuple[tuple[str, str], ...]:
+        """Parse NAME=VALUE items."""
+        found: tuple[tuple[str, str], ...] = self._once("environment", number, _environment)
+        return found
+
+    def ancestors(self, number: int) -> tuple[tuple[int, int], ...]:
+        """Parse pid:start items."""
+        found: tuple[tuple[int, int], ...] = self._once("ancestors", number, _ancestors)
+        return found
+
+    def cgroup(self, number: int) -> str:
+        """Parse the text of /proc/<pid>/cgroup."""
+        found: str = self._once("cgroup", number, cgroup_path)
+        return found
+
+
+def _ends(records: Records, objects: list[tuple[int, ...]]) -> dict[int, Any]:
+    """Return per image the record of its end; what it had loaded since goes into ``objects``."""
+    rows = records.rows[RecordType.IMAGE_END]
+    addr = records.addr[RecordType.IMAGE]
+    whose = lookup(addr, records.refs(RecordType.IMAGE_END, "image"), np.arange(len(addr))).tolist()
+    loaded = records.texts(RecordType.IMAGE_END, "objects").tolist()
+    columns = (rows[name].tolist() for name in ("op", "t", "rchar", "wchar", "utime", "stime", "maxrss", "io_time"))
+    ends: dict[int, Any] = {}
+    for image, more, *end in zip(whose, loaded, *columns, strict=True):
+        if image < 0 or end[0] not in _ENDED:
+            continue
+        ends[image] = end
+        if more:
+            objects[image] = (*objects[image], more)
+    return ends
+
+
+def _finished(end: Sequence[int], before: Sequence[int] | None, rchar: int, wchar: int) -> dict[str, Any]:
+    """Turn the process's totals at the end of an image into those of the image."""
+    op, t, read, written, user, system, maxrss, io_time = end
+    if before is not None:  # the same process ran another program before
+        user, system = user - before[4], system - before[5]
+    return {
+        "until": t,
+        "ended": _ENDED[op],
+        "rchar": max(read - rchar, 0),
+        "wchar": max(written - wchar, 0),
+        "cpu_user_ns": max(user, 0),
+        "cpu_system_ns": max(system, 0),
+        "max_rss_bytes": maxrss,
+        "io_time_ns": io_time,
+    }
 
 
 def _hex(raw: bytes) -> str:
@@ -174,58 +246,6 @@ def _parents(records: Records) -> Ints:
     ref = rows["parent"].astype(np.int64)
     wanted = np.where((ref > 0) & (np.array(other) >= 0), ref + np.array(other), -1)
     return lookup(addr, wanted, np.arange(len(addr)))
-
-
-def _objects(records: Records) -> list[tuple[int, ...]]:
-    return [(n,) if n else () for n in records.texts(RecordType.IMAGE, "objects").tolist()]
-
-
-def _apply_ends(records: Records, images: list[Image], objects: list[tuple[int, ...]]) -> None:
-    """Give images their end, and turn the process's totals into those of the image."""
-    rows = records.rows[RecordType.IMAGE_END]
-    whose = lookup(
-        records.addr[RecordType.IMAGE], records.refs(RecordType.IMAGE_END, "image"), np.arange(len(images))
-    ).tolist()
-    loaded = records.texts(RecordType.IMAGE_END, "objects").tolist()
-    ends: dict[int, Any] = {}
-    for image, row, more in zip(whose, rows, loaded, strict=True):
-        if image < 0 or int(row["op"]) not in _ENDED:
-            continue
-        ends[image] = row
-        if more:
-            objects[image] = (*objects[image], more)
-    by_process = {_process(i, i.execs): i.image for i in images}
-    for image in images:
-        before = by_process.get(_process(image, image.execs - 1))
-        successor = by_process.get(_process(image, image.execs + 1))
-        follows = images[successor].since if successor is not None else 0
-        images[image.image] = _ended(
-            image, ends.get(image.image), ends.get(-1 if before is None else before), follows
-        )
-
-
-def _process(image: Image, execs: int) -> tuple[str, int, int, int]:
-    return (image.boot, image.pid, image.start_ticks, execs)
-
-
-def _ended(image: Image, end: Any, before: Any, follows: int) -> Image:
-    if end is None:
-        # Killed or alive; where another program took over, the exec was seen from its side.
-        return replace(image, until=follows, ended="exec" if follows else "", rchar=-1, wchar=-1)
-    user, system = (int(end["utime"]), int(end["stime"]))
-    if before is not None:
-        user, system = user - int(before["utime"]), system - int(before["stime"])
-    return replace(
-        image,
-        until=int(end["t"]),
-        ended=_ENDED[int(end["op"])],
-        rchar=max(int(end["rchar"]) - image.rchar, 0),
-        wchar=max(int(end["wchar"]) - image.wchar, 0),
-        cpu_user_ns=max(user, 0),
-        cpu_system_ns=max(system, 0),
-        max_rss_bytes=int(end["maxrss"]),
-        io_time_ns=int(end["io_time"]),
-    )
 
 
 def _inherit(images: list[Image]) -> None:

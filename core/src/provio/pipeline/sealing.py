@@ -23,7 +23,7 @@ from provio.engines.spool import Spool
 from provio.errors import StoreError, UsageError
 from provio.importers.events import read_spool_events
 from provio.model.events import RunEnded
-from provio.pipeline.assemble import Assembled, assemble
+from provio.pipeline.assemble import Assembled, assemble, no_collection
 from provio.pipeline.digests import take_digests
 from provio.pipeline.liveness import Liveness
 from provio.pipeline.spoolread import SpoolListing, list_spool
@@ -67,10 +67,11 @@ def seal_run(store: Store, run: str, *, force: bool = False, progress: Progress 
         if not mine:
             return _newest(store, run)
         step(0, _STEPS)
-        built = build(spool, force=force, step=step)
-        if built.found.liveness != Liveness.OVER and not force:
-            raise _not_over(run, built.found.liveness)
-        generation = _write(store, run, built)
+        with no_collection():
+            built = build(spool, force=force, step=step)
+            if built.found.liveness != Liveness.OVER and not force:
+                raise _not_over(run, built.found.liveness)
+            generation = _write(store, run, built)
         step(_STEPS, _STEPS)
         return generation
 

@@ -12,6 +12,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +65,7 @@ def build_tables(found: Assembled, facts: Facts, digests: Mapping[int, str]) -> 
         str(owner[e.epoch].scope) if e.epoch in owner else "unattributed" for e in found.evidence.epochs
     ]
     attempts = [owner[e.epoch].attempt if e.epoch in owner else None for e in found.evidence.epochs]
-    accesses = sum_accesses(found.frame, facts, len(found.files.seen))
+    accesses = sum_accesses(found.frame, facts)
     return {
         "tasks": _tasks(facts),
         "attempts": _attempts(found, facts, accesses, attempts),
@@ -123,13 +125,13 @@ def _tasks(facts: Facts) -> Table:
 # accesses
 
 
-def sum_accesses(frame: Frame, facts: Facts, files: int) -> Accesses:
+def sum_accesses(frame: Frame, facts: Facts) -> Accesses:
     """Join touches to their versions and sum them; noise meets no version."""
     version = np.full(len(frame), -1, dtype=np.int64)
     if facts.accesses:
-        pairs = np.array(facts.accesses, dtype=np.int64).reshape(-1, 2)
+        pairs = np.fromiter(chain.from_iterable(facts.accesses), np.int64, len(facts.accesses) * 2).reshape(-1, 2)
         version[pairs[:, 0]] = pairs[:, 1]
-    key = _packed((frame.epoch, frame.file, version + 1, frame.op, frame.err), files)
+    key = _packed((frame.epoch, frame.file, version + 1, frame.op, frame.err))
     order = (
         np.argsort(key, kind="stable")
         if key is not None
@@ -141,24 +143,24 @@ def sum_accesses(frame: Frame, facts: Facts, files: int) -> Accesses:
         fresh[1:] = np.any([c[1:] != c[:-1] for c in columns], axis=0)
     at = np.flatnonzero(fresh)
     picked = [c[at] for c in columns]
+    epoch, file, version, op, err = picked
     return Accesses(
-        *picked,
+        epoch, file, version, op, err,
         count=_reduce(np.add, frame.count[order], at),
         bytes=_reduce(np.add, frame.bytes[order], at),
         first=_reduce(np.minimum, frame.first[order], at),
         last=_reduce(np.maximum, frame.last[order], at),
         image=frame.image[order][at],
         path=frame.path[order][at],
-    )
+    )  # fmt: skip
 
 
 def _reduce(function: np.ufunc, values: Ints, at: Ints) -> Ints:
     return function.reduceat(values, at) if len(at) else values
 
 
-def _packed(columns: Sequence[Ints], files: int) -> Ints | None:
+def _packed(columns: Sequence[Ints]) -> Ints | None:
     """Return one integer per row that orders like the tuple, None where it would not fit."""
-    del files
     if not len(columns[0]):
         return columns[0]
     spans = [int(c.max()) + 1 for c in columns]
@@ -320,23 +322,39 @@ def name_json(raw: bytes) -> str | dict[str, str]:
 
 def _files(found: Assembled) -> Table:
     f = found.files
-    return _columns("files", (
-        (s.file, f.canonical[s.file], _json([name_json(p) for p in s.paths]), s.dev, s.ino, f.fs[s.file], s.kind, s.category)
-        for s in f.seen
-    ))  # fmt: skip
+    return {
+        "file": np.arange(len(f.seen)),
+        "path": f.canonical,
+        "paths": [_names(s.paths) for s in f.seen],
+        "dev": [s.dev for s in f.seen],
+        "ino": [s.ino for s in f.seen],
+        "fs": f.fs,
+        "kind": [s.kind for s in f.seen],
+        "category": [s.category for s in f.seen],
+    }
+
+
+def _names(paths: Sequence[bytes]) -> str:
+    """Return the JSON list of paths; nearly always one, and in UTF-8."""
+    try:
+        return "[" + ", ".join([encode_basestring_ascii(p.decode()) for p in paths]) + "]"
+    except UnicodeDecodeError:
+        return _json([name_json(p) for p in paths])
 
 
 def _versions(
     found: Assembled, facts: Facts, owners: Sequence[str | None], digests: Mapping[int, str]
 ) -> Table:
     clock = Clock(found)
-    return _columns("versions", (
-        (
-            v.version, v.file, v.ordinal, v.writer, owners[v.writer] if v.writer >= 0 else None, v.path, v.begun, v.closed,
-            v.until, clock.real(v), v.size, v.mtime, v.ctime, v.ended, digests.get(v.version),
-        )
-        for v in facts.versions
-    ))  # fmt: skip
+    versions = facts.versions
+    same = ("version", "file", "ordinal", "path", "size", "mtime", "ctime", "ended")
+    renamed = {"begun_mono": "begun", "closed_mono": "closed", "until_mono": "until", "writer_epoch": "writer"}
+    columns = {name: [getattr(v, name) for v in versions] for name in same}
+    columns |= {name: [getattr(v, attribute) for v in versions] for name, attribute in renamed.items()}
+    columns["writer_attempt"] = [owners[v.writer] if v.writer >= 0 else None for v in versions]
+    columns["closed_ns"] = [clock.real(v) for v in versions]
+    columns["digest"] = [digests.get(v.version) for v in versions]
+    return columns
 
 
 class Clock:

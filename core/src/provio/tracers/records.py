@@ -18,25 +18,29 @@ mean (``provio.pipeline``).
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from provio.errors import EvidenceError
 from provio.model.wire import BLOCK_MAGIC, FORMAT_MINOR, HEADER_SIZE, BlockKind, RecordType
-from provio.tracers.layout import BLOCK, IO, RECORDS, STRING, UNIT
+from provio.tracers.layout import BLOCK, IO, RECORDS, UNIT
 from provio.tracers.spool_files import Header, IoFile, open_io_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 Ints: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[Any]
 
 _MAGIC_BYTES: Final = BLOCK_MAGIC.to_bytes(4, "little")
 _BLOCK_UNITS: Final = BLOCK.itemsize // UNIT
-_BATCH: Final = 64 << 20
+_BATCH: Final = 384 << 20
+"""Bytes of small files that are decoded together."""
+_IMAGE, _EPOCH = int(RecordType.IMAGE), int(RecordType.EPOCH)
 _TYPES: Final = max(RecordType) + 1
 _LEAST: Final = tuple(RECORDS[RecordType(t)].itemsize // UNIT if t in RECORDS else 1 for t in range(_TYPES))
 """Smallest size in units of each record type."""
@@ -280,6 +284,8 @@ class _Reader:
 
 
 def _join(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
@@ -382,23 +388,23 @@ class _Walker:
 
     def _walk(self, unit: int, end: int, state: _State, *, strict: bool) -> int:
         """Collect the records between two units; return where it stopped (``end`` if all was sound)."""
-        words = self._words
+        words, least, types = self._words, _LEAST, _TYPES
         add: list[Callable[[int], None]] = [rows.append for rows in self.found]
         while unit < end:
-            word = words[unit * 4]
+            word = words[unit << 2]
             kind, size = word & 0xFF, word >> 16
             if kind == 0:
                 unit += size or 1
                 continue
-            if kind >= _TYPES:
+            if kind >= types:
                 if strict or not size:
                     return unit
                 unit += size
                 continue
-            if size < _LEAST[kind] or unit + size > end:
+            if size < least[kind] or unit + size > end:
                 return unit
             add[kind](unit)
-            if kind in (RecordType.IMAGE, RecordType.EPOCH):
+            if kind == _IMAGE or kind == _EPOCH:  # noqa: PLR1714 - this loop meets every record of a run
                 state.changed(kind, words, unit, unit + self._shift)
                 self._segment(unit, state)
             unit += size
