@@ -45,13 +45,25 @@ def test_command_that_dies_of_a_signal_takes_us_with_it(tmp_path: Path, name: st
 def test_events_tell_the_life_of_the_command(tmp_path: Path) -> None:
     provio_run("sh", "-c", "exit 3", cwd=tmp_path, options=["--name", "nightly"])
     events = events_of(tmp_path)
-    assert [e.type for e in events] == ["run.start", "host", "task.start", "task.process", "task.end", "run.end"]
+    assert [e.type for e in events] == [
+        "run.start",
+        "host",
+        "task.start",
+        "task.process",
+        "task.end",
+        "run.end",
+    ]
     _, _, start, process, end, run_end = events
     assert isinstance(start, TaskStarted)
     assert isinstance(process, ProcessStarted)
     assert isinstance(end, TaskEnded)
     assert isinstance(run_end, RunEnded)
-    assert (start.logical, start.ordinal, start.cwd, start.command) == ("nightly", 1, str(tmp_path), "sh -c 'exit 3'")
+    assert (start.logical, start.ordinal, start.cwd, start.command) == (
+        "nightly",
+        1,
+        str(tmp_path),
+        "sh -c 'exit 3'",
+    )
     assert start.attempt == process.attempt == end.attempt
     assert process.process.start_ticks > 0
     assert process.process.pid != start.stamp.pid
@@ -109,7 +121,9 @@ def test_options_after_the_command_are_the_commands(tmp_path: Path) -> None:
 
 def test_two_dashes_may_be_left_out(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "provio", "run", "--no-seal", "echo", "-n", "x"]
-    assert subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True).stdout == b"x"
+    assert (
+        subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True).stdout == b"x"
+    )
 
 
 def test_arguments_and_directory_may_be_any_bytes(tmp_path: Path) -> None:
@@ -136,7 +150,9 @@ def test_closed_stdin_and_stdout_stay_closed(tmp_path: Path) -> None:
     seen = []
     for command in (inner, run_command(*inner)):
         closed = ["sh", "-c", 'exec "$@" <&- >&-', "sh", *command]
-        done = subprocess.run(closed, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=False)
+        done = subprocess.run(
+            closed, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=False
+        )
         seen.append((done.returncode, done.stderr))
     assert seen == [(0, b"2\n"), (0, b"2\n")]
 
@@ -148,7 +164,9 @@ def test_environment_is_the_same_but_for_what_carries_the_identity(tmp_path: Pat
     done = subprocess.run(command, cwd=tmp_path, env=provio_env, capture_output=True, check=True)
     plain = subprocess.run(["env", "-0"], env=provio_env, capture_output=True, check=True)
     seen = [entry for entry in done.stdout.split(b"\0") if not entry.startswith(b"PROVIO_")]
-    assert sorted(seen) == sorted(plain.stdout.split(b"\0"))  # also no LC_CTYPE, which Python adds in the C locale
+    assert sorted(seen) == sorted(
+        plain.stdout.split(b"\0")
+    )  # also no LC_CTYPE, which Python adds in the C locale
 
 
 def test_ignored_and_blocked_signals_are_as_they_were(tmp_path: Path) -> None:
@@ -171,14 +189,19 @@ def test_umask_directory_and_group_are_as_they_were(tmp_path: Path) -> None:
     show = "umask; pwd; ps -o pgid= -p $$"
     script = f"umask 027; sh -c '{show}'; \"$@\""
     command = ["sh", "-c", script, "sh", *run_command("sh", "-c", show)]
-    out = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=True).stdout
+    out = subprocess.run(
+        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=True
+    ).stdout
     lines = out.splitlines()
     assert lines[:3] == lines[3:]
 
 
 def test_command_is_a_child_that_finds_us_as_its_parent(tmp_path: Path) -> None:
     provio_run("sh", "-c", "echo $PPID > parent", cwd=tmp_path)
-    assert int((tmp_path / "parent").read_text()) == json.loads((only_spool(tmp_path) / "run.json").read_text())["pid"]
+    assert (
+        int((tmp_path / "parent").read_text())
+        == json.loads((only_spool(tmp_path) / "run.json").read_text())["pid"]
+    )
 
 
 def test_verbose_and_json_speak_on_stderr_only(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ SETTINGS: Final = (
             "How much is recorded: sums per open file, every read and write, or nothing.",
             ("aggregate", "full", "off")),
     Setting("digest_limit", "PROVIO_DIGEST_LIMIT", 1 << 30,
-            "How many bytes of results are read, per run, to take SHA-256 digests when it is sealed; 0 takes none."),
+            "How many bytes of a run's results are read for SHA-256 digests when it is sealed; 0: none."),
     Setting("redact", "PROVIO_REDACT", (),
             "Words whose values are hidden in recorded commands, besides the built-in ones."),
     Setting("environment", "PROVIO_ENVIRONMENT", (),

@@ -3,8 +3,8 @@
 Theory of operation. The program stays in our process group, so that whatever
 the terminal or a batch system sends to the group reaches it as if we were not
 there. We block the signals that would end or stop us and read them with
-``sigwaitinfo``: one that the kernel sent (Ctrl-C and the like) has reached the
-program already; one that a process sent to us alone is passed on. When the
+``sigwaitinfo``: one that was sent to the group, by the terminal or by a process,
+has reached the program already; one sent to us alone is passed on. When the
 program stops, we stop too, so that the shell gets its terminal back; when we are
 continued, it is. Knows nothing about runs or tracing.
 """
@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from provio.engines.witness import Witness
 from provio.errors import ProvioError
 
 _FORWARDED: Final = frozenset(
@@ -75,12 +76,16 @@ class Child:
         self._mask: set[int | signal.Signals] = set()
         self.pid = 0
         self._own_peak = 0
+        self._witness: Witness | None = None
 
     def __enter__(self) -> Self:
         self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+        self._witness = Witness()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._witness:
+            self._witness.dismiss()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def start(self, program: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -104,8 +109,17 @@ class Child:
             if (ended := self._reap()) is not None:
                 return ended
             info = signal.sigwaitinfo(_WATCHED)
-            if info.si_signo in _FORWARDED and info.si_code != _SI_KERNEL:
+            if info.si_signo in _FORWARDED and not self._has_got(info):
                 self._send(info.si_signo)
+
+    def _has_got(self, info: signal.struct_siginfo) -> bool:
+        """Tell whether a signal reached the whole group. The witness is asked each time, so that it forgets."""
+        if self._witness is None:
+            return info.si_code == _SI_KERNEL
+        witnessed = self._witness.saw(info.si_signo)
+        if info.si_signo == signal.SIGCONT and not witnessed:
+            witnessed = self._witness.saw(signal.SIGTSTP)  # a stop takes a pending SIGCONT away
+        return witnessed or info.si_code == _SI_KERNEL
 
     def _spawn(self, program: str, argv: Sequence[str], environment: Mapping[str, str]) -> int:
         # exec keeps the peak of the memory it replaces, which until then is ours.
@@ -132,7 +146,7 @@ class Child:
         )
 
     def _stop_too(self, number: int) -> None:
-        """Stop as the program did, until somebody continues us.
+        """Stop as the program did, until somebody continues us (``wait`` then finds that SIGCONT).
 
         A bare SIGSTOP is followed only where a shell waits for its terminal: a
         debugger or batch system that stops and continues the program alone must
@@ -141,7 +155,6 @@ class Child:
         if number == signal.SIGSTOP and not _in_foreground():
             return
         os.kill(os.getpid(), signal.SIGSTOP)
-        self._send(signal.SIGCONT)
 
     def _send(self, number: int) -> None:
         try:
