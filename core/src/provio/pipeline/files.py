@@ -153,16 +153,17 @@ def _generation_keys(frame: Frame, rows: Ints, keys: Ints, start: Ints, fresh: i
     result: list[int] = []
     inode = current = maker = -1
     names: set[int] = set()
-    gone = False
+    gone = begun = False
     for made, key, handle, op, err, path, path2 in zip(creates, *(c.tolist() for c in columns), strict=True):
         if key != inode:
             inode = current = key
-            names, gone, maker = set(), False, -1
+            names, gone, maker, begun = set(), False, -1, False
         if made and handle != maker:
-            if names and (gone or path not in names):
+            if begun and (gone or path not in names):
                 current, fresh = fresh, fresh + 1
                 names, gone = set(), False
             maker = handle
+        begun = True
         if op in (Op.UNLINK, Op.RENAME) and not err:
             names.discard(path)
             gone = gone or (op == Op.UNLINK and not names)
