@@ -66,6 +66,7 @@ void calls_duped(struct pv_thread *t, int from, int to) {
 }
 
 PV_EXPORT int dup(int fd) {
+    pv_thread();
     int made = pv_real.dup(fd);
     struct pv_thread *t = pv_thread();
     if (t && made >= 0) calls_duped(t, fd, made);
@@ -131,6 +132,7 @@ PV_EXPORT int fcntl(int fd, int command, ...) {
     va_start(ap, command);
     void *argument = va_arg(ap, void *);
     va_end(ap);
+    pv_thread();
     int r = pv_real.fcntl(fd, command, argument);
     struct pv_thread *t = pv_thread();
     if (t) controlled(t, fd, command, argument, r);
@@ -140,6 +142,7 @@ PV_ALIAS(fcntl64, fcntl);
 PV_ALIAS(__fcntl, fcntl);
 
 PV_EXPORT int flock(int fd, int operation) {
+    pv_thread();
     int r = pv_real.flock(fd, operation);
     struct pv_thread *t = pv_thread();
     if (t) locked(t, fd, operation | 1 << 16, r);
@@ -147,6 +150,7 @@ PV_EXPORT int flock(int fd, int operation) {
 }
 
 PV_EXPORT int lockf(int fd, int command, off_t length) {
+    pv_thread();
     int r = pv_real.lockf(fd, command, length);
     struct pv_thread *t = pv_thread();
     if (t) locked(t, fd, command, r);

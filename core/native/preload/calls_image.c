@@ -98,21 +98,37 @@ void calls_epoch_changed(struct pv_thread *t) {
     pv_zero(t->cache, sizeof t->cache);
 }
 
-void calls_image_end(struct pv_thread *t, enum provio_end why) {
+/* In the parent, before a fork: the offsets of open files are shared from now on. */
+void calls_forking(void)
+{
+    pv_forks++;
+}
+
+static void ended(struct pv_thread *t, const struct pv_slot *slot, const struct stat *st, int exiting)
+{
+    for (struct pv_open *open = slot->file->opens; open; open = open->next) {
+        struct provio_handle *h = open->rec;
+        if (!open->ref || h->ino != st->st_ino || h->dev != st->st_dev) continue;
+        h->size_close = (uint64_t)st->st_size;
+        h->mtime_close = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+        h->ctime_close = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+        if (exiting) {
+            h->t_close = pv_now();
+            h->flags |= PROVIO_HANDLE_CLOSED;
+        }
+        pv_touched(t, h, sizeof *h);
+    }
+}
+
+/* Streams that libc flushes after us are counted now; what their files are like then, nobody sees here. */
+void calls_image_end(struct pv_thread *t, enum provio_end why)
+{
     int limit = slot_limit();
     if (why == PROVIO_END_EXIT) streams_flushed(t, 0);
     for (int fd = 0; fd < limit; fd++) {
-        struct pv_slot *slot = slot_find(fd);
+        const struct pv_slot *slot = slot_find(fd);
         struct stat st;
         if (!slot || !slot->file || !slot->file->opens || slot->file->kind != PROVIO_KIND_FILE) continue;
-        if (!stat_fd(fd, &st)) continue;
-        for (struct pv_open *open = slot->file->opens; open; open = open->next) {
-            struct provio_handle *h = open->rec;
-            if (!open->ref || h->ino != st.st_ino || h->dev != st.st_dev) continue;
-            h->size_close = (uint64_t)st.st_size;
-            h->mtime_close = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-            h->ctime_close = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-            pv_touched(t, h, sizeof *h);
-        }
+        if (slot->counted == 0 && stat_fd(fd, &st)) ended(t, slot, &st, why == PROVIO_END_EXIT);
     }
 }

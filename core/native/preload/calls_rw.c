@@ -106,6 +106,7 @@ PV_EXPORT ssize_t __pread_chk(int fd, void *buffer, size_t size, off_t offset, s
 PV_ALIAS(__pread64_chk, __pread_chk);
 
 PV_EXPORT off_t lseek(int fd, off_t offset, int whence) {
+    pv_thread();
     off_t r = pv_real.lseek(fd, offset, whence);
     struct pv_thread *t = pv_thread();
     if (r >= 0 && t) offset_set(t, fd, (uint64_t)r);

@@ -32,7 +32,10 @@ int stream_at_end(const FILE *fp) {
 struct pv_mark stream_mark(FILE *fp, size_t size) {
     struct pv_mark m = {stream_pending(fp), stream_avail(fp), 0};
     int fits = m.avail >= (int64_t)size || fp->_IO_write_end - fp->_IO_write_ptr >= (int64_t)size;
-    if (!fits && pv_thread()) m.begin = pv_now();
+    struct pv_thread *t = fits ? NULL : pv_thread();
+    if (!t) return m;
+    if (fp->_fileno >= 0) handle_of(t, fp->_fileno); /* adopt it as it is before the call */
+    m.begin = pv_now();
     return m;
 }
 

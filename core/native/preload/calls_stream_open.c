@@ -32,6 +32,7 @@ PV_ALIAS(fopen64, fopen);
 PV_ALIAS(_IO_fopen, fopen);
 
 PV_EXPORT FILE *tmpfile(void) {
+    pv_thread();
     FILE *fp = pv_real.tmpfile();
     struct pv_thread *t = pv_thread();
     if (t && fp) calls_opened(t, fp->_fileno, 0, O_RDWR, PROVIO_HANDLE_TMPFILE | PROVIO_HANDLE_CREATED, NULL);

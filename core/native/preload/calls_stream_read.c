@@ -192,7 +192,9 @@ PV_EXPORT int __underflow(FILE *fp) {
     return r;
 }
 
-PV_EXPORT int vfscanf(FILE *fp, const char *format, va_list ap) {
+/* stdio.h redirects the plain names to the C99 ones; old programs call the plain ones. */
+int old_vfscanf(FILE *fp, const char *format, va_list ap) __asm__("vfscanf");
+PV_EXPORT int old_vfscanf(FILE *fp, const char *format, va_list ap) {
     pv_thread();
     struct pv_asked a = stream_ask(fp);
     int r = pv_real.vfscanf(fp, format, ap);
@@ -200,23 +202,26 @@ PV_EXPORT int vfscanf(FILE *fp, const char *format, va_list ap) {
     return r;
 }
 
-PV_EXPORT int fscanf(FILE *fp, const char *format, ...) {
+int old_fscanf(FILE *fp, const char *format, ...) __asm__("fscanf");
+PV_EXPORT int old_fscanf(FILE *fp, const char *format, ...) {
     va_list ap;
     va_start(ap, format);
-    int r = vfscanf(fp, format, ap);
+    int r = old_vfscanf(fp, format, ap);
     va_end(ap);
     return r;
 }
 
-PV_EXPORT int vscanf(const char *format, va_list ap) {
+int old_vscanf(const char *format, va_list ap) __asm__("vscanf");
+PV_EXPORT int old_vscanf(const char *format, va_list ap) {
     pv_thread();
-    return vfscanf(stream_in(), format, ap);
+    return old_vfscanf(stream_in(), format, ap);
 }
 
-PV_EXPORT int scanf(const char *format, ...) {
+int old_scanf(const char *format, ...) __asm__("scanf");
+PV_EXPORT int old_scanf(const char *format, ...) {
     va_list ap;
     va_start(ap, format);
-    int r = vscanf(format, ap);
+    int r = old_vscanf(format, ap);
     va_end(ap);
     return r;
 }

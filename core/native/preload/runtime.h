@@ -94,6 +94,7 @@ void calls_image_begin(struct pv_thread *t, const char *handoff); /* adopt descr
 void calls_image_end(struct pv_thread *t, enum provio_end why);   /* reconcile stdio offsets, sizes at close */
 size_t calls_handoff(char *out, size_t room);                     /* text for PROVIO_FDS across exec */
 void calls_forked(void);                                          /* in the child, lazily, before first use */
+void calls_forking(void);                         /* in the parent, before fork, vfork and spawn */
 void calls_epoch_changed(struct pv_thread *t);
 
 /* Raw system calls: pv_sys(number, ...) returns the kernel's value (-errno). */

@@ -1,0 +1,1 @@
+gzip -n < in > out

@@ -1,0 +1,1 @@
+cat in | sort -r > out

@@ -1,0 +1,13 @@
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <sys/sendfile.h>
+
+int main(void) {
+    int i = open("in", O_RDONLY), o = open("out", O_CREAT | O_WRONLY, 0600);
+    return sendfile(o, i, NULL, 10000) != 10000;
+}

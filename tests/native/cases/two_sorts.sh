@@ -1,0 +1,1 @@
+sort in > out & sort -r in > second & wait
