@@ -8,12 +8,13 @@ DuckDB is imported when first needed, and never fetches an extension.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import SetupError, StoreError
 from provio.model.tables import TABLES
-from provio.store.manifest import read_manifest, verify
+from provio.store.manifest import check_file, read_manifest, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 RECORDS: Final = "records"
 """View over ``records/*.parquet``, which full mode has."""
+_HASHED: Final = 64 << 20
+"""Tables up to this size (bytes) are compared with their SHA-256 before the first query: 1 ms per MiB or less."""
 
 
 class Generation:
@@ -133,9 +136,9 @@ class Generation:
             files = self.path / "records" / "*.parquet"
             if not any(file.startswith("records/") for file in self.manifest.get("files", {})):
                 return
-        elif not files.is_file():
-            raise _damaged(self.path, [f"{files.name} is missing"])
-        quoted = str(files).replace("'", "''")
+        elif problem := check_file(self.path, files.name, self.manifest, hash_up_to=_HASHED):
+            raise _damaged(self.path, [problem])
+        quoted = _pattern(files, self.path)
         try:
             self._duckdb.execute(f"CREATE VIEW \"{name}\" AS SELECT * FROM read_parquet('{quoted}')")  # noqa: S608
         except duckdb.Error as error:
@@ -157,6 +160,12 @@ def _open_duckdb() -> Any:
     return duckdb.connect(
         config={"autoinstall_known_extensions": False, "autoload_known_extensions": False, "threads": 2}
     )
+
+
+def _pattern(files: Path, folder: Path) -> str:
+    """Return a file pattern for SQL: what is special in the folder's own name is taken literally."""
+    literal = re.sub(r"([*?\[])", r"[\1]", str(folder))
+    return f"{literal}/{files.relative_to(folder)}".replace("'", "''")
 
 
 def _damaged(path: Path, problems: Sequence[str]) -> StoreError:

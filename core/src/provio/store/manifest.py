@@ -76,16 +76,29 @@ def sha256_of(path: Path) -> str:
 
 def verify(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Return what differs from the manifest, in sentences; empty if all is as it was sealed."""
-    problems = []
-    for name, expected in manifest.get("files", {}).items():
-        path = folder / name
-        try:
-            size = path.stat().st_size
-        except OSError:
-            problems.append(f"{name} is missing")
-            continue
-        if size != expected["size"]:
-            problems.append(f"{name} has {size} bytes instead of {expected['size']}")
-        elif sha256_of(path) != expected["sha256"]:
-            problems.append(f"{name} was changed: its SHA-256 differs")
-    return problems
+    found = (check_file(folder, name, manifest) for name in manifest.get("files", {}))
+    return [problem for problem in found if problem]
+
+
+def check_file(folder: Path, name: str, manifest: Mapping[str, Any], *, hash_up_to: int | None = None) -> str:
+    """Return how one file differs from the manifest, "" if it does not.
+
+    Args:
+        folder: the generation.
+        name: the file's name in the manifest.
+        manifest: what it should be.
+        hash_up_to: compare the SHA-256 only of files up to so many bytes, None for all.
+    """
+    path = folder / name
+    expected = manifest.get("files", {}).get(name)
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return f"{name} is missing"
+    if expected is None:
+        return f"{name} is not in the manifest"
+    if size != expected["size"]:
+        return f"{name} has {size} bytes instead of {expected['size']}"
+    if (hash_up_to is None or size <= hash_up_to) and sha256_of(path) != expected["sha256"]:
+        return f"{name} was changed: its SHA-256 differs"
+    return ""
