@@ -48,7 +48,8 @@ def fields(
     "args",
     [
         ["show"], ["show", "--task", "convert"], ["lineage", "fig.png", "--depth", "0"], ["lineage", "x"],
-        ["why", "stack.h5"], ["why", "x"], ["config"], ["config", "get", "trace"], ["config", "path"], ["plugins"],
+        ["why", "stack.h5"], ["why", "x"], ["config"], ["config", "get", "trace"], ["config", "path"],
+        ["plugins"],
         ["runs"], ["gc", "--dry-run"], ["doctor"],
     ],
 )  # fmt: skip

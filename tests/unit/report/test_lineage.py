@@ -66,7 +66,7 @@ def test_possible_derivations_are_marked_in_every_form() -> None:
     answer = ask("fig.png", possible=True)
     assert "possible" in text(answer)
     assert "style=dashed" in dot(answer)
-    assert 'class="edge used way possible"' in svg(answer)
+    assert 'class="edge used way possible' in svg(answer)
 
 
 def test_loops_end_in_the_tree_and_in_the_picture() -> None:

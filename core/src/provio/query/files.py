@@ -7,13 +7,13 @@ A declared directory covers what is below it.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from provio.query.paths import joined, names_of, path_json
-from provio.query.source import Row, Source, parsed, select_in
+from provio.query.declared import OUTPUT_ROLES, Declaration, declarations
+from provio.query.paths import names_of, path_json
+from provio.query.source import Row, Source, select_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,9 +22,6 @@ READS: Final = frozenset({"read", "mapped-read", "list", "listdir", "readlink", 
 WRITES: Final = frozenset(
     {"write", "create", "truncate", "mapped-write", "fallocate", "symlink", "mkdir", "mknod"}
 )
-_INPUT_ROLES: Final = frozenset({"input", "script", "config", "environment"})
-_OUTPUT_ROLES: Final = frozenset({"output", "log", "benchmark"})
-_FILE_ROLES: Final = _INPUT_ROLES | _OUTPUT_ROLES
 _MUST_BE_READ: Final = frozenset({"input"})
 
 
@@ -112,18 +109,11 @@ class AttemptFiles:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    role: str
-    path: bytes
-    directory: bool
-
-
 def files_of(source: Source, attempts: Sequence[str]) -> list[AttemptFiles]:
     """Return the files of these attempts, each compared with what the attempt declares."""
     uses = _uses(source, attempts)
     noise = _noise(source, attempts)
-    declared = _declared(source, attempts)
+    declared = declarations(source, attempts)
     removed = _removed(source, attempts)
     return [
         AttemptFiles(
@@ -212,28 +202,14 @@ def _removed(source: Source, attempts: Sequence[str]) -> dict[tuple[str, int], b
     return {(attempt, file): bool(gone) for attempt, file, gone in rows}
 
 
-def _declared(source: Source, attempts: Sequence[str]) -> dict[str, list[_Declared]]:
-    rows = select_in(
-        source,
-        "SELECT d.attempt, d.role, d.value, d.flags, a.cwd FROM declared d "
-        "JOIN attempts a ON a.attempt = d.attempt WHERE d.attempt IN ({})",
-        attempts,
-    )
-    found: dict[str, list[_Declared]] = {}
-    for attempt, role, value, flags, cwd in rows:
-        if role in _FILE_ROLES:
-            path = joined(os.fsencode(cwd or "/"), os.fsencode(value))
-            found.setdefault(attempt, []).append(_Declared(role, path, "directory" in parsed(flags, [])))
-    return found
-
-
 def _compare(
-    attempt: str, uses: Iterable[_Use], declared: Sequence[_Declared], removed: dict[tuple[str, int], bool]
+    attempt: str, uses: Iterable[_Use], declared: Sequence[Declaration], removed: dict[tuple[str, int], bool]
 ) -> Iterable[FileUse]:
     """Yield each file seen with its status, then what was declared and not seen."""
-    met: dict[_Declared, set[str]] = {item: set() for item in declared}
+    met: dict[Declaration, set[str]] = {item: set() for item in declared}
     for use in uses:
-        matching = [item for item in declared if _covers(item, use)]
+        names = {use.path, *use.names}
+        matching = [item for item in declared if item.covers(names)]
         for item in matching:
             met[item] |= use.operations.keys() if not use.failed_only else set()
         status = _status(use, matching, bool(declared), removed.get((use.attempt, use.file)))
@@ -242,12 +218,7 @@ def _compare(
     yield from _unmet(attempt, met)
 
 
-def _covers(item: _Declared, use: _Use) -> bool:
-    names = {use.path, *use.names}
-    return item.path in names or any(name.startswith(item.path + b"/") for name in names)
-
-
-def _status(use: _Use, matching: Sequence[_Declared], declares: bool, removed: bool | None) -> Status:  # noqa: FBT001
+def _status(use: _Use, matching: Sequence[Declaration], declares: bool, removed: bool | None) -> Status:  # noqa: FBT001
     """Decide one file's status; ``removed`` is None where the attempt made no version of it."""
     if use.kind == "absent" or use.failed_only:
         return Status.ABSENT
@@ -263,9 +234,9 @@ def _status(use: _Use, matching: Sequence[_Declared], declares: bool, removed: b
     return Status.UNDECLARED_WRITE if wrote else Status.UNDECLARED_READ
 
 
-def _unmet(attempt: str, met: dict[_Declared, set[str]]) -> Iterable[FileUse]:
+def _unmet(attempt: str, met: dict[Declaration, set[str]]) -> Iterable[FileUse]:
     for item, operations in sorted(met.items(), key=lambda pair: (pair[0].role, pair[0].path)):
         if item.role in _MUST_BE_READ and not operations & READS:
             yield FileUse(attempt, item.path, Status.NEVER_READ, (item.role,), {}, 0, 0)
-        elif item.role in _OUTPUT_ROLES and not operations:
+        elif item.role in OUTPUT_ROLES and not operations:
             yield FileUse(attempt, item.path, Status.NEVER_WRITTEN, (item.role,), {}, 0, 0)

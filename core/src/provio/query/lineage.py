@@ -12,11 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from provio.errors import UsageError
 from provio.query.coverage import CoverageAnswer, coverage
-from provio.query.paths import FoundFile, path_json, path_text, words_of
+from provio.query.declared import declarations, is_declared
+from provio.query.paths import FoundFile, path_json, path_text
 from provio.query.show import RunAnswer, run_answer
-from provio.query.source import Source, known, moment, parsed, select_in
+from provio.query.source import Source, known, select_in
+from provio.query.versions import (
+    MakerFact,
+    VersionFact,
+    attempt_makers,
+    last_version,
+    maker_facts,
+    version_facts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,13 +76,18 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A relation, in the direction of the data. ``bytes`` is None where not known."""
+    """A relation, in the direction of the data. ``bytes`` is None where not known.
+
+    ``declared`` tells of used and generated edges whether the attempt declares
+    the file; None where it declares nothing or made the input itself.
+    """
 
     source: str
     target: str
     relation: str
     bytes: int | None
     confidence: str
+    declared: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object."""
@@ -165,26 +178,6 @@ def lineage(
     )
 
 
-def last_version(source: Source, found: FoundFile) -> int:
-    """Return the number of the newest version under the name that was found.
-
-    Raises:
-        UsageError: the run met the name but no content under it.
-    """
-    rows = select_in(
-        source,
-        "SELECT version, path, closed_mono, begun_mono, ordinal, until_mono FROM versions WHERE file IN ({})",
-        found.files,
-    )
-    named = [row for row in rows if bytes(row[1]) == found.path] or rows
-    if not named:
-        raise UsageError(
-            f"the run looked for {path_text(found.path)!r} but met no content under that name",
-            hint="'provio show --attempt ID' tells which task looked for it",
-        )
-    return int(max(named, key=lambda row: (row[5] == 0, row[2] or row[3] or 0, row[4], row[0]))[0])
-
-
 def _search(source: Source, start: int, direction: str, depth: int, *, possible: bool) -> _Walk:
     """Follow derivations breadth first; ``levels`` keeps the shortest distance of each version."""
     here, there = ("output", "input") if direction == UP else ("input", "output")
@@ -234,7 +227,8 @@ def _graph(
         _derive(edges, versions, Edge(f"v{given}", f"v{output}", "derived", moved, confidence))
     if direction == DOWN:
         _add_readers(source, walk, nodes, edges)
-    return tuple(nodes.values()), _with_bytes(source, edges)
+    _add_bytes(source, edges)
+    return tuple(nodes.values()), _with_declared(source, edges, versions)
 
 
 def _derive(edges: dict[tuple[str, str, str], Edge], versions: dict[int, VersionFact], derived: Edge) -> None:
@@ -253,7 +247,7 @@ def _add_readers(
     """Add the attempts that read an expanded version, also those that made nothing of it."""
     expanded = [number for number in walk.levels if number not in walk.frontier]
     rows = select_in(source, _READERS, expanded)
-    makers = _attempt_makers(source, list(dict.fromkeys(row[1] for row in rows)))
+    makers = attempt_makers(source, list(dict.fromkeys(row[1] for row in rows)))
     for version, attempt, moved in sorted(rows, key=lambda row: (row[0], row[1])):
         maker = makers[f"a{attempt}"]
         nodes.setdefault(maker.id, _maker_node(maker, walk.levels[version] + 1))
@@ -261,7 +255,7 @@ def _add_readers(
         edges.setdefault(key, Edge(*key, int(moved or 0), "proved"))
 
 
-def _with_bytes(source: Source, edges: dict[tuple[str, str, str], Edge]) -> tuple[Edge, ...]:
+def _add_bytes(source: Source, edges: dict[tuple[str, str, str], Edge]) -> None:
     """Give used edges the bytes that the whole attempt read, where the accesses tell."""
     used = [edge for edge in edges.values() if edge.relation == "used" and edge.target.startswith("a")]
     rows = select_in(source, _READERS, [int(edge.source[1:]) for edge in used])
@@ -269,150 +263,29 @@ def _with_bytes(source: Source, edges: dict[tuple[str, str, str], Edge]) -> tupl
     for edge in used:
         moved = read.get((edge.source, edge.target), edge.bytes)
         edges[edge.source, edge.target, "used"] = replace(edge, bytes=moved)
-    return tuple(edges.values())
 
 
-@dataclass(frozen=True, slots=True)
-class VersionFact:
-    """One row of ``versions`` with its file."""
+def _with_declared(
+    source: Source, edges: dict[tuple[str, str, str], Edge], versions: dict[int, VersionFact]
+) -> tuple[Edge, ...]:
+    """Return the edges, used and generated ones with whether their attempt declares the file."""
+    attempts = {
+        end[1:] for edge in edges.values() for end in (edge.source, edge.target) if end.startswith("a")
+    }
+    known_declarations = declarations(source, sorted(attempts))
 
-    version: int
-    file: int
-    ordinal: int
-    path: bytes
-    kind: str
-    category: str
-    size: int | None
-    closed_ns: int | None
-    closed_mono: int | None
-    ended: str
-    digest: str
-    writer_epoch: int
-    maker_id: str
-    maker_confidence: str
-    bytes_written: int | None
+    def declared(edge: Edge) -> bool | None:
+        version, attempt = (
+            (edge.target, edge.source) if edge.relation == "generated" else (edge.source, edge.target)
+        )
+        fact = versions[int(version[1:])]
+        own = edge.relation == "used" and fact.maker_id == attempt
+        return None if own else is_declared(known_declarations, attempt[1:], {fact.path, *fact.names})
 
-
-def version_facts(source: Source, numbers: Iterable[int]) -> dict[int, VersionFact]:
-    """Return the facts of these versions, in the order given."""
-    wanted = list(numbers)
-    rows = select_in(
-        source,
-        "SELECT v.version, v.file, v.ordinal, v.path, f.kind, f.category, v.size, v.closed_ns, "
-        "v.closed_mono, "
-        "v.ended, v.digest, v.writer_epoch, v.writer_attempt, e.image, t.scope, t.confidence FROM versions v "
-        "JOIN files f ON f.file = v.file LEFT JOIN epochs e ON e.epoch = v.writer_epoch "
-        "LEFT JOIN attributions t ON t.epoch = v.writer_epoch WHERE v.version IN ({})",
-        wanted,
+    return tuple(
+        edge if edge.relation == "derived" else replace(edge, declared=declared(edge))
+        for edge in edges.values()
     )
-    written = _written(source, [row[0] for row in rows if row[11] is not None and row[11] >= 0])
-    facts = {row[0]: _version_fact(row, written.get(row[0])) for row in rows}
-    return {number: facts[number] for number in wanted if number in facts}
-
-
-def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
-    (
-        number,
-        file,
-        ordinal,
-        path,
-        kind,
-        category,
-        size,
-        closed,
-        mono,
-        ended,
-        digest,
-        epoch,
-        attempt,
-        image,
-        scope,
-        sure,
-    ) = row
-    if attempt:
-        maker = f"a{attempt}"
-    elif scope == "engine":
-        maker = "engine"
-    else:
-        maker = f"p{image}" if image is not None else ""
-    return VersionFact(
-        number, file, ordinal, bytes(path), kind or "", category or "", known(size), moment(closed),
-        moment(mono),
-        ended or "", digest or "", -1 if epoch is None else epoch, maker, sure or "proved", written,
-    )  # fmt: skip
-
-
-def _written(source: Source, versions: Iterable[int]) -> dict[int, int]:
-    rows = select_in(
-        source,
-        "SELECT version, sum(bytes) FROM accesses WHERE operation IN ('write', 'mapped-write', 'copy_range') "
-        "AND version IN ({}) GROUP BY version",
-        versions,
-    )
-    return {version: int(moved or 0) for version, moved in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class MakerFact:
-    """Who made a version: an attempt, the engine, or a process that no attempt owns."""
-
-    id: str
-    type: str
-    label: str
-    confidence: str
-    detail: dict[str, Any]
-
-
-def maker_facts(source: Source, versions: Iterable[VersionFact]) -> dict[str, MakerFact]:
-    """Return the makers of these versions by their id."""
-    ids = list(dict.fromkeys(fact.maker_id for fact in versions if fact.maker_id))
-    attempts = _attempt_makers(source, [name[1:] for name in ids if name.startswith("a")])
-    processes = _process_makers(source, [int(name[1:]) for name in ids if name.startswith("p")])
-    engine = MakerFact(
-        "engine", "engine", f"the engine ({run_answer(source).engine or 'unknown'})", "proved", {}
-    )
-    return attempts | processes | ({"engine": engine} if "engine" in ids else {})
-
-
-def _attempt_makers(source: Source, attempts: list[str]) -> dict[str, MakerFact]:
-    rows = select_in(
-        source,
-        "SELECT a.attempt, t.logical, t.physical, a.ordinal, a.state, a.exit_code, a.started_ns, a.ended_ns, "
-        "a.attributes FROM attempts a JOIN tasks t ON t.task = a.task WHERE a.attempt IN ({})",
-        attempts,
-    )
-    return {f"a{row[0]}": _attempt_maker(*row) for row in rows}
-
-
-def _attempt_maker(
-    attempt: str, logical: str, physical: str, ordinal: int, state: str, exit_code: int | None,
-    started: int, ended: int, attributes: Any,
-) -> MakerFact:  # fmt: skip
-    wildcards = (parsed(attributes, {}) or {}).get("wildcards") or {}
-    detail = {
-        "attempt": attempt, "logical": logical, "physical": physical, "ordinal": ordinal, "state": state,
-        "exit_code": exit_code, "started_ns": moment(started), "ended_ns": moment(ended),
-        "wildcards": wildcards,
-    }  # fmt: skip
-    label = task_label(logical, physical, ordinal)
-    return MakerFact(f"a{attempt}", "attempt", label, "proved", detail)
-
-
-def task_label(logical: str, physical: str, ordinal: int) -> str:
-    """Return a try's name for people: ``sort:sample=a (try 2)``, no lone colon at the end."""
-    name = physical.rstrip(":") or logical
-    return name if ordinal == 1 else f"{name} (try {ordinal})"
-
-
-def _process_makers(source: Source, images: list[int]) -> dict[str, MakerFact]:
-    rows = select_in(source, "SELECT image, pid, argv, exe FROM processes WHERE image IN ({})", images)
-    found = {}
-    for image, pid, argv, exe in rows:
-        words = list(words_of(argv))
-        label = " ".join(words)[:60] or path_text(bytes(exe or b"")) or f"process {pid}"
-        detail = {"pid": pid, "argv": words, **({"exe": path_json(bytes(exe))} if exe else {})}
-        found[f"p{image}"] = MakerFact(f"p{image}", "process", label, "proved", detail)
-    return found
 
 
 def _version_node(fact: VersionFact, level: int, asked: bool) -> Node:  # noqa: FBT001

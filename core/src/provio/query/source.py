@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 _CHUNK = 10_000
-"""Parameters per statement; SQLite allows 32,766 and DuckDB more, but every chunk is one pass over the table."""
+"""Parameters per statement (SQLite allows 32,766): every chunk is one pass over the table."""
 
 
 class Source(Protocol):

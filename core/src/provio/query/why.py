@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
+from provio.query.declared import Declarations, declarations, is_declared
 from provio.query.files import FileUse, files_of
-from provio.query.lineage import MakerFact, VersionFact, last_version, maker_facts, task_label, version_facts
-from provio.query.paths import FoundFile, names_of, path_json, words_of
+from provio.query.paths import FoundFile, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, moment, parsed
+from provio.query.versions import MakerFact, VersionFact, last_version, maker_facts, task_label, version_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -175,7 +176,7 @@ def why(source: Source, found: FoundFile) -> WhyAnswer:
         file=found.path,
         found=found,
         fact=fact,
-        names=_names(source, fact),
+        names=fact.names,
         maker=maker_facts(source, [fact]).get(fact.maker_id),
         program=program,
         declared=_declared(source, fact),
@@ -209,21 +210,12 @@ def _pieces(column: Any) -> tuple[tuple[str, str, str], ...]:
     return tuple((str(m).lower(), str(a), str(text)) for m, a, text in parsed(column, []))
 
 
-def _names(source: Source, fact: VersionFact) -> tuple[bytes, ...]:
-    rows = source.sql("SELECT paths FROM files WHERE file = ?", [fact.file])
-    return names_of(rows[0][0]) if rows else ()
-
-
 def _declared(source: Source, fact: VersionFact) -> FileUse | None:
     """Return how the writing attempt used and declared the file."""
-    uses = _uses_of_maker(source, fact)
-    return next((use for use in uses if use.path == fact.path), None)
-
-
-def _uses_of_maker(source: Source, fact: VersionFact) -> tuple[FileUse, ...]:
     if not fact.maker_id.startswith("a"):
-        return ()
-    return files_of(source, [fact.maker_id[1:]])[0].files
+        return None
+    uses = files_of(source, [fact.maker_id[1:]])[0].files
+    return next((use for use in uses if use.path in (fact.path, *fact.names)), None)
 
 
 def _inputs(source: Source, fact: VersionFact) -> list[Input]:
@@ -233,27 +225,20 @@ def _inputs(source: Source, fact: VersionFact) -> list[Input]:
     )
     facts = version_facts(source, [row[0] for row in rows])
     makers = maker_facts(source, facts.values())
-    roles = {use.path: bool(use.roles) for use in _uses_of_maker(source, fact)} if rows else {}
-    declares = fact.maker_id.startswith("a") and _declares(source, fact.maker_id[1:])
+    declared = declarations(source, [fact.maker_id[1:]])
     found = [
-        Input(
-            facts[number], confidence, known(moved), makers.get(facts[number].maker_id),
-            roles.get(_path_of(source, facts[number])) if declares else None,
-        )
+        Input(item, confidence, known(moved), makers.get(item.maker_id), _is_declared(declared, fact, item))
         for number, confidence, moved in rows
-        if number in facts
-    ]  # fmt: skip
+        if (item := facts.get(number)) is not None
+    ]
     return sorted(found, key=lambda item: (item.confidence, -(item.bytes or 0), item.fact.path))
 
 
-def _path_of(source: Source, fact: VersionFact) -> bytes:
-    """Return the name that ``files`` has for a version's file."""
-    rows = source.sql("SELECT path FROM files WHERE file = ?", [fact.file])
-    return bytes(rows[0][0]) if rows else fact.path
-
-
-def _declares(source: Source, attempt: str) -> bool:
-    return bool(source.sql("SELECT 1 FROM declared WHERE attempt = ? LIMIT 1", [attempt]))
+def _is_declared(known_declarations: Declarations, fact: VersionFact, item: VersionFact) -> bool | None:
+    """Tell whether the writer declares an input; None where it declares nothing or made it itself."""
+    if item.maker_id and item.maker_id == fact.maker_id:
+        return None
+    return is_declared(known_declarations, fact.maker_id[1:], {item.path, *item.names})
 
 
 def _readers(source: Source, fact: VersionFact) -> tuple[Reader, ...]:

@@ -126,10 +126,24 @@ def _version_text(tree: _Tree, node_id: str, via: Edge | None, *, again: bool) -
         facts.append(node.detail["ended"])
     if via is not None and via.confidence != "proved":
         facts.append(style.paint(via.confidence, "yellow"))
+    if _undeclared(tree, node_id, via):
+        facts.append(style.paint("not declared", "yellow"))
     text += f"  ({', '.join(facts)})" if facts else ""
     if again:
         return f"{text}  (shown above)"
     return f"{text}  …" if node_id in tree.answer.more else text
+
+
+def _undeclared(tree: _Tree, node_id: str, via: Edge | None) -> bool:
+    """Tell whether the task between this version and the one it hangs from does not declare it."""
+    if via is None:
+        return False
+    if tree.answer.direction == UP:
+        maker = tree.makers.get(via.target)
+        edges = [edge for edge in tree.used.get(node_id, ()) if maker and edge.target == maker.source]
+    else:
+        edges = [tree.makers[node_id]] if node_id in tree.makers else []
+    return any(edge.declared is False for edge in edges)
 
 
 def _relative(node: Node, base: bytes) -> str:
@@ -170,6 +184,7 @@ def _dot_node(node: Node, base: bytes) -> str:
 
 
 def _dot_edge(edge: Edge) -> str:
+    color = ", color=orange" if edge.declared is False else ""
     style = "dotted" if edge.relation == "derived" else "solid"
     style = "dashed" if edge.confidence != "proved" else style
     label = (
@@ -177,7 +192,7 @@ def _dot_edge(edge: Edge) -> str:
         if edge.bytes is not None and edge.relation != "derived"
         else ""
     )
-    return f"style={style}, tooltip={_quoted(edge_tooltip(edge))}{label}"
+    return f"style={style}, tooltip={_quoted(edge_tooltip(edge))}{label}{color}"
 
 
 def _quoted(text: str) -> str:
@@ -236,4 +251,5 @@ def _attempt_tooltip(node: Node) -> Iterable[str]:
 def edge_tooltip(edge: Edge) -> str:
     """Return what an edge states."""
     moved = f", {size(edge.bytes)}" if edge.bytes is not None else ""
-    return f"{edge.relation}{moved} ({edge.confidence})"
+    undeclared = ", not declared" if edge.declared is False else ""
+    return f"{edge.relation}{moved} ({edge.confidence}{undeclared})"

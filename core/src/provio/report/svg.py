@@ -2,7 +2,8 @@
 
 Left to right in the direction of the data. Files are boxes, tasks are rounded;
 the asked file and the way to it are in the accent colour, the rest is grey;
-what is only possible is dashed. Every label is also a ``<title>`` in full.
+undeclared use is orange, a failed task red, what is only possible dashed.
+Every label is also a ``<title>`` in full.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
 
 _CHAR = 7.0
 _HEIGHT, _ROW, _GAP, _MARGIN, _HEAD = 38, 58, 90, 24, 52
-_LABEL = 34
+_LABEL = 44
 _FILE = "file version"
 
 _LIGHT = {
     "page": "#ffffff", "ink": "#1c2733", "soft": "#5b6b7b", "line": "#aab6c2", "file": "#f3f6f9",
-    "task": "#e7eefc", "accent": "#0b62c4", "asked": "#dcebff", "bad": "#b3261e",
+    "task": "#e7eefc", "accent": "#0b62c4", "asked": "#dcebff", "bad": "#b3261e", "warn": "#b45f06",
 }  # fmt: skip
 _DARK = {
     "page": "#14191f", "ink": "#e6ebf0", "soft": "#9fb0c0", "line": "#55636f", "file": "#202932",
-    "task": "#1d2b44", "accent": "#7db4ff", "asked": "#17345c", "bad": "#ff8a80",
+    "task": "#1d2b44", "accent": "#7db4ff", "asked": "#17345c", "bad": "#ff8a80", "warn": "#ffb74d",
 }  # fmt: skip
 _COLORS = """
 .page {{ fill: {page}; }}
@@ -43,8 +44,10 @@ _COLORS = """
 .asked rect {{ fill: {asked}; stroke: {accent}; }}
 .edge path {{ stroke: {line}; }}
 .way path {{ stroke: {accent}; }}
+.undeclared path {{ stroke: {warn}; }}
 .tip {{ fill: {line}; }}
 .tip-way {{ fill: {accent}; }}
+.tip-undeclared {{ fill: {warn}; }}
 """
 """Written out twice rather than with CSS variables, which librsvg and Inkscape do not know."""
 
@@ -77,6 +80,8 @@ class _Place:
     x: float
     y: float
     width: float
+    column: float
+    """Width of its layer: edges leave from the layer's right side, so that they pass no wider box."""
 
     @property
     def middle(self) -> float:
@@ -102,14 +107,14 @@ def svg(answer: LineageAnswer, base: bytes = b"") -> str:
 
 def _document(answer: LineageAnswer, base: bytes, width: float, height: float, body: Iterable[str]) -> str:
     title = escape(_heading(answer, base))
-    legend = f"run {answer.run.id[:8]} · boxes are files, rounded are tasks · hover for details"
+    legend = f"run {answer.run.id[:8]} · boxes: files, rounded: tasks, orange: not declared · hover for details"
     extent = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     name = quoteattr(_heading(answer, base))
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" {extent} role="img" aria-label={name}>',
         f"<title>{title}</title>",
         f"<style>{_style()}</style>",
-        f"<defs>{_arrow('tip')}{_arrow('tip-way')}</defs>",
+        f"<defs>{''.join(map(_arrow, ('tip', 'tip-way', 'tip-undeclared')))}</defs>",
         f'<rect class="page" width="{width:.0f}" height="{height:.0f}"/>',
         f'<text class="head" x="{_MARGIN}" y="26">{title}</text>',
         f'<text class="sub" x="{_MARGIN}" y="42">{escape(legend)}</text>',
@@ -175,7 +180,7 @@ def _places(layout: Layout, nodes: Mapping[str, Node], base: bytes) -> dict[str,
         column = max(widths.values(), default=0.0)
         for name in layer:
             y = _HEAD + _MARGIN / 2 + layout.position[name] * _ROW
-            places[name] = _Place(x, y, widths.get(name, column))
+            places[name] = _Place(x, y, widths.get(name, column), column)
         x += column + _GAP
     return places
 
@@ -214,8 +219,9 @@ def _node(node: Node, place: _Place, base: bytes, *, way: bool) -> str:
 def _edge(edge: Edge, layout: Layout, places: Mapping[str, _Place], *, way: bool) -> str:
     classes = ["edge", edge.relation, *(["way"] if way else [])]
     classes += ["possible"] if edge.confidence != "proved" else []
+    classes += ["undeclared"] if edge.declared is False else []
     route = [places[name] for name in layout.routes[edge.source, edge.target]]
-    marker = "tip-way" if way else "tip"
+    marker = "tip-undeclared" if edge.declared is False else "tip-way" if way else "tip"
     return (
         f'<g class="{" ".join(classes)}"><title>{escape(edge_tooltip(edge))}</title>'
         f'<path d="{_path(route)}" marker-end="url(#{marker})"/></g>'
@@ -225,9 +231,8 @@ def _edge(edge: Edge, layout: Layout, places: Mapping[str, _Place], *, way: bool
 def _path(route: list[_Place]) -> str:
     """Draw from the right edge of the first box to the left edge of the last, level through bends."""
     start = route[0]
-    parts = [f"M{start.x + start.width:.1f},{start.middle:.1f}"]
-    x = start.x + start.width
-    y = start.middle
+    x, y = start.x + start.column, start.middle
+    parts = [f"M{start.x + start.width:.1f},{y:.1f}", f"L{x:.1f},{y:.1f}"]
     for place in route[1:]:
         half = max(18.0, abs(place.x - x) / 2)
         parts.append(
@@ -236,6 +241,6 @@ def _path(route: list[_Place]) -> str:
         )
         x, y = place.x, place.middle
         if place is not route[-1]:
-            x += place.width
+            x += place.column
             parts.append(f"L{x:.1f},{y:.1f}")
     return " ".join(parts)

@@ -13,7 +13,7 @@ from provio.report.text import Style, clock, duration, plural, shortened, size, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from provio.query.lineage import MakerFact
+    from provio.query.versions import MakerFact
     from provio.query.why import Earlier, Input, Program, Reader, WhyAnswer
 
 _METHODS = {
