@@ -140,7 +140,7 @@ def call(args: Sequence[str] | None = None) -> int:
 
 
 def _invoke(args: Sequence[str]) -> int:
-    """Run the group; not by its ``main``, which turns a closed pipe into exit code 1: that is "findings" here."""
+    """Run the group; not by its ``main``, which makes a closed pipe exit code 1: "findings" here."""
     if "_PROVIO_COMPLETE" in os.environ:
         provio.main(prog_name="provio")  # answers the shell's completion and exits
     try:

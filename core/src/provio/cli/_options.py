@@ -124,7 +124,7 @@ def wants_color(stream: TextIO | None = None) -> bool:
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Give a function ``update(done, total)`` that draws one line on stderr if that is a terminal."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda *_: None
         return
 
     def update(done: int, total: int) -> None:

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Let --svg replace a file that exists.")
 @common_options
 def command(
-    *, file: bytes, direction: str, depth: int, possible: bool, form: str | None, svg: Path | None, force: bool,
+    *, file: bytes, direction: str, depth: int, possible: bool, form: str | None, svg: Path | None,
+    force: bool,
     run: str | None, store: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Show what a file was made from (--up), or what was made from it (--down).

@@ -40,7 +40,8 @@ _CHEAP = 200_000
 @click.option("--all", "every", is_flag=True, help="List every attempt and file, however many.")
 @common_options
 def command(
-    *, which: str | None, task: str | None, attempt: str | None, with_files: bool, undeclared: bool, every: bool,
+    *, which: str | None, task: str | None, attempt: str | None, with_files: bool, undeclared: bool,
+    every: bool,
     run: str | None, store: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Show what a run did.
