@@ -125,6 +125,7 @@ void account_bytes(struct pv_thread *t, int fd, int direction, uint64_t begin, i
                    uint64_t bytes);
 void extent_add(struct pv_thread *t, struct pv_open *open, int direction, uint64_t begin, uint64_t end);
 void offset_set(struct pv_thread *t, int fd, uint64_t offset);
+void account_check(struct pv_thread *t, int fd, const struct pv_file *file, const struct stat *st);
 
 /* --- calls_path.c: names --- */
 struct pv_name {

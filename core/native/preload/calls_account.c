@@ -128,3 +128,20 @@ void offset_set(struct pv_thread *t, int fd, uint64_t offset) {
     struct pv_slot *slot = slot_find(fd);
     if (t && slot && slot->file) __atomic_store_n(&slot->file->offset, offset, __ATOMIC_RELAXED);
 }
+
+/*
+ * Just before the last close of a file that we made and only we hold: did the
+ * descriptor move past what we counted? Then something bypassed libc's calls.
+ */
+void account_check(struct pv_thread *t, int fd, const struct pv_file *file, const struct stat *st)
+{
+    static char told;
+    uint64_t end = 0;
+    if (!(file->flags & PROVIO_HANDLE_CREATED) || file->forks != pv_forks || file->offset == PV_UNKNOWN) return;
+    for (const struct pv_open *open = file->opens; open; open = open->next)
+        if (open->rec->write.hi > end) end = open->rec->write.hi;
+    if ((uint64_t)st->st_size <= end) return;
+    long at = pv_sys(SYS_lseek, (long)fd, 0L, (long)SEEK_CUR);
+    if (at < 0 || (uint64_t)at == file->offset || __atomic_test_and_set(&told, __ATOMIC_RELAXED)) return;
+    pv_gap(t, PROVIO_GAP_INLINE_SYSCALL, NULL, file->first);
+}

@@ -8,11 +8,11 @@
 #include <stdarg.h>
 
 void closing_begin(struct pv_thread *t, int fd, struct pv_closing *c) {
-    (void)t;
     c->known = 0;
     const struct pv_slot *slot = slot_find(fd);
     if (!slot || !slot->file || slot->file->refs != 1) return;
     if (slot->file->kind == PROVIO_KIND_FILE || (slot->file->bits & PV_LAZY)) c->known = stat_fd(fd, &c->st);
+    if (c->known) account_check(t, fd, slot->file, &c->st);
 }
 
 /* The slot goes before the descriptor: once close returns, another thread may own the number. */

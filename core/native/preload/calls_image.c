@@ -129,6 +129,8 @@ void calls_image_end(struct pv_thread *t, enum provio_end why)
         const struct pv_slot *slot = slot_find(fd);
         struct stat st;
         if (!slot || !slot->file || !slot->file->opens || slot->file->kind != PROVIO_KIND_FILE) continue;
-        if (slot->counted == 0 && stat_fd(fd, &st)) ended(t, slot, &st, why == PROVIO_END_EXIT);
+        if (slot->counted != 0 || !stat_fd(fd, &st)) continue;
+        account_check(t, fd, slot->file, &st);
+        ended(t, slot, &st, why == PROVIO_END_EXIT);
     }
 }

@@ -87,7 +87,7 @@ static uint32_t keep(const char *text, size_t length) {
 
 void names_put(const char *text, size_t length, const char *real, size_t real_length) {
     if (!length || length > 4096 || real_length > 4096 || pv_starts(text, "/proc") ||
-        pv_starts(text, "/dev/"))
+        pv_starts(real, "/proc"))
         return;
     if (!names) {
         struct names *fresh = calls_memory(sizeof *fresh), *none = NULL;
