@@ -123,12 +123,23 @@ def _chunks(blocks: Iterator[IoBlock]) -> Iterator[list[IoBlock]]:
         yield pending
 
 
+_FIELDS: Final = {
+    "op": "op", "err": "err", "t_mono": "t", "offset": "offset", "result": "result", "tid": "tid", "object": "object",
+}  # fmt: skip
+
+
 def _arrays(blocks: list[IoBlock], owners: _Owners) -> list[pa.Array]:
-    rows = np.concatenate([b.rows for b in blocks])
-    image, epoch, file = np.concatenate([owners.of(b) for b in blocks], axis=1)
-    durations = np.minimum(rows["dur"], np.uint32(0x7FFFFFFF)).astype(np.int32)
-    columns = (
-        image, epoch, file, rows["op"], rows["err"], rows["t"].astype(np.int64), durations, rows["offset"],
-        rows["result"], rows["tid"].astype(np.int32), rows["object"].astype(np.int32),
-    )  # fmt: skip
-    return [pa.array(c, type=f.type) for c, f in zip(columns, SCHEMA, strict=True)]
+    """Return the columns of a row group, filled block by block while each is in the processor's cache."""
+    total = sum(len(b.rows) for b in blocks)
+    columns = {f.name: np.empty(total, dtype=f.type.to_pandas_dtype()) for f in SCHEMA}
+    start = 0
+    for block in blocks:
+        rows, end = block.rows, start + len(block.rows)
+        part = owners.of(block)
+        for number, name in enumerate(("image", "epoch", "file")):
+            columns[name][start:end] = part[number]
+        for name, field in _FIELDS.items():
+            columns[name][start:end] = rows[field]
+        np.minimum(rows["dur"], 0x7FFFFFFF, out=columns["dur_ns"][start:end], casting="unsafe")
+        start = end
+    return [pa.array(columns[f.name], type=f.type) for f in SCHEMA]

@@ -150,7 +150,8 @@ class Records:
             for start, end in spans:
                 count = (end - start) // IO.itemsize
                 rows = np.frombuffer(file.data, dtype=IO, count=count, offset=start)
-                kept = rows[rows["type"] == RecordType.IO]
+                whole = rows["type"] == RecordType.IO
+                kept = rows if whole.all() else rows[whole]
                 if len(kept):
                     yield IoBlock(spool.base, kept)
 
