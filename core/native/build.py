@@ -30,7 +30,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Wshadow")
 FREESTANDING = (
     "-std=c11", "-O2", "-g1", "-fPIC", "-ffreestanding", "-fvisibility=hidden",
     "-ftls-model=initial-exec", "-fno-stack-protector", "-fno-builtin",
-    "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer", "-D_GNU_SOURCE",
+    "-fexceptions", "-fasynchronous-unwind-tables", "-fomit-frame-pointer", "-D_GNU_SOURCE",
     "-U_FORTIFY_SOURCE",
 )  # fmt: skip
 LINK = (

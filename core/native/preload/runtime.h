@@ -96,6 +96,8 @@ size_t calls_handoff(char *out, size_t room);                     /* text for PR
 void calls_forked(void);                                          /* in the child, lazily, before first use */
 void calls_forking(void);                         /* in the parent, before fork, vfork and spawn */
 void calls_epoch_changed(struct pv_thread *t);
+/* After a posix_spawn that succeeded: its file actions (or NULL) and when it was called. */
+void calls_spawn_actions(struct pv_thread *t, const void *file_actions, uint64_t begin);
 
 /* Raw system calls: pv_sys(number, ...) returns the kernel's value (-errno). */
 long pv_sys(long nr, ...);
