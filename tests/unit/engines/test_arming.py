@@ -161,11 +161,14 @@ def test_library_for_another_machine_is_not_used(native: Path) -> None:
 def test_library_on_a_file_system_that_forbids_execution_is_not_used(native: Path, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("mounting needs root")
-    script = "from provio.tracers import preload; from pathlib import Path; import sys; " \
+    script = (
+        "from provio.tracers import preload; from pathlib import Path; import sys; "
         "print(preload.availability(Path(sys.argv[1])).reason)"
+    )
     mount = 'mount --bind "$1" "$1" && mount -o remount,bind,noexec "$1" && exec "$2" -c "$3" "$1"'
-    from support.running import SOURCES
     import sys
+
+    from support.running import SOURCES
 
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount, "sh", str(native), sys.executable, script],

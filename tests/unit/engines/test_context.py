@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from provio.engines import current_context, describe_run, set_task
 from provio.model.ids import new_attempt_id, new_run_id
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_process_outside_of_any_run_has_no_context(monkeypatch: pytest.MonkeyPatch) -> None:

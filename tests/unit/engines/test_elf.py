@@ -75,7 +75,9 @@ def test_script_is_judged_by_its_interpreter(tmp_path: Path) -> None:
     assert judge(script).takes
 
 
-@pytest.mark.parametrize("content", [b"", b"#!", b"#!\n", b"\x7fELF", b"echo hello\n", b"#!/nowhere/at/all\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"#!", b"#!\n", b"\x7fELF", b"echo hello\n", b"#!/nowhere/at/all\n"]
+)
 def test_file_that_cannot_be_judged_is_left_to_the_kernel(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a").write_bytes(content)
     judge(tmp_path / "a")

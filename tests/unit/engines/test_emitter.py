@@ -7,17 +7,19 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from support.running import SOURCES
 
 from provio.engines import Emitter, stamp
 from provio.importers.events import read_events
-from provio.model.events import Event, GapSeen, ProcessStarted
+from provio.model.events import Event, GapSeen, ProcessRef, ProcessStarted
 from provio.model.gaps import GapKind
 from provio.model.ids import new_attempt_id
-from provio.model.events import ProcessRef
+from support.running import SOURCES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def event(text: str = "") -> GapSeen:
@@ -45,7 +47,9 @@ def test_nothing_is_made_before_the_first_event(tmp_path: Path) -> None:
 
 def test_event_survives_the_way_through_the_file(tmp_path: Path) -> None:
     emitter = Emitter(tmp_path)
-    given = ProcessStarted(stamp(), new_attempt_id(), ProcessRef(7, 8, 9, "/x\udcff", True), argv=("a\udc80", "é"))
+    given = ProcessStarted(
+        stamp(), new_attempt_id(), ProcessRef(7, 8, 9, "/x\udcff", True), argv=("a\udc80", "é")
+    )
     emitter.emit(given)
     assert written(tmp_path) == [given]
 
@@ -77,10 +81,16 @@ def test_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
     emitter.emit(event("parent again"))
     assert emitter.close()
     assert len(list(tmp_path.iterdir())) == 2
-    assert {e.detail for e in written(tmp_path) if isinstance(e, GapSeen)} == {"parent", "child", "parent again"}
+    assert {e.detail for e in written(tmp_path) if isinstance(e, GapSeen)} == {
+        "parent",
+        "child",
+        "parent again",
+    }
 
 
-def test_spool_that_is_gone_is_said_once_and_never_raised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spool_that_is_gone_is_said_once_and_never_raised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     emitter = Emitter(tmp_path / "gone")
     for _ in range(3):
         emitter.emit(event())
@@ -108,7 +118,9 @@ def test_emit_after_close_is_written_too(tmp_path: Path) -> None:
 def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:
     emitter = Emitter(tmp_path)
     emitter.emit(event("curl --token hunter2x"))
-    emitter.emit(ProcessStarted(stamp(), new_attempt_id(), ProcessRef(1), argv=("x", "--password", "hunter2x")))
+    emitter.emit(
+        ProcessStarted(stamp(), new_attempt_id(), ProcessRef(1), argv=("x", "--password", "hunter2x"))
+    )
     emitter.close()
     assert b"hunter2x" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
@@ -147,7 +159,9 @@ while True:
 @pytest.mark.parametrize("enough", [1, 20_000, 300_000, 1_500_000])
 def test_killed_writer_leaves_whole_lines(tmp_path: Path, enough: int) -> None:
     command = [sys.executable, "-c", EMIT_FOREVER, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": SOURCES}) as writer:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": SOURCES}
+    ) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"
         while sum(path.stat().st_size for path in tmp_path.iterdir()) < enough:
@@ -174,7 +188,14 @@ print(emitter.lost)
 from provio.importers.events import read_events
 print(sum(1 for name in os.listdir(sys.argv[1]) for _ in read_events(os.path.join(sys.argv[1], name))))
 """
-    mounted = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=64k none "$1" && exec "$2" -c "$3" "$1"', "sh"]
+    mounted = [
+        "unshare",
+        "-m",
+        "sh",
+        "-c",
+        'mount -t tmpfs -o size=64k none "$1" && exec "$2" -c "$3" "$1"',
+        "sh",
+    ]
     done = subprocess.run(
         [*mounted, str(tmp_path), sys.executable, script],
         env=os.environ | {"PYTHONPATH": SOURCES},

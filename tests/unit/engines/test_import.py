@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from support.running import environment
 
 HEAVY = {"click", "pluggy", "psutil", "duckdb", "numpy", "pyarrow", "rich", "ctypes"}

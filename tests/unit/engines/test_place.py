@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from provio.engines.place import find_store
 from provio.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture

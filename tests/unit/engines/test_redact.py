@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from provio.engines import redact, redact_argv, redact_config, redact_text, stamp
 from provio.model.events import Declared, Event, RunStarted, TaskEnded, TaskStarted
 from provio.model.ids import new_attempt_id, new_run_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "redaction.json").read_text())
 SECRET = "hunter2x"
@@ -32,7 +35,9 @@ def test_argument_examples(what: str, given_: list[str], expected: list[str]) ->
 
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
-NAMES = st.sampled_from(["--password", "--api-key", "DB_TOKEN", "client.secret", "PGPASSWORD", "x-auth-token"])
+NAMES = st.sampled_from(
+    ["--password", "--api-key", "DB_TOKEN", "client.secret", "PGPASSWORD", "x-auth-token"]
+)
 
 
 @given(WORDS, NAMES, st.from_regex(r"[A-Za-z0-9%^*+_-]{6,30}", fullmatch=True), WORDS)

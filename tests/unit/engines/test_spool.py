@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +11,9 @@ from provio.engines import Spool, describe_run, find_store, spools
 from provio.errors import EvidenceError
 from provio.model.ids import new_attempt_id, new_run_id
 from provio.model.runs import RunRecord
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -83,7 +86,9 @@ def test_spool_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None
         ('{"format": "provio.run"', "run.json"),
     ],
 )
-def test_record_that_cannot_be_read_is_an_error_that_names_the_file(tmp_path: Path, text: str, said: str) -> None:
+def test_record_that_cannot_be_read_is_an_error_that_names_the_file(
+    tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(EvidenceError, match=said) as caught:
         Spool.open(tmp_path)

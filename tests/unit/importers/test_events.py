@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +11,9 @@ from provio.errors import EvidenceError
 from provio.importers.events import read_events, read_spool_events
 from provio.model.events import GapSeen, Stamp
 from provio.model.gaps import Gap, GapKind
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def event(text: str, at: Stamp | None = None) -> GapSeen:

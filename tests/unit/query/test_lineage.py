@@ -48,7 +48,8 @@ def test_json_has_nodes_and_edges_as_the_specification_names_them(held: Held) ->
     document = ask(held(seismic()), "fig.png").to_json()
     assert all({"id", "type", "label"} <= node.keys() for node in document["nodes"])
     assert all(
-        edge.keys() == {"source", "target", "relation", "bytes", "confidence", "declared"} for edge in document["edges"]
+        edge.keys() == {"source", "target", "relation", "bytes", "confidence", "declared"}
+        for edge in document["edges"]
     )
     ids = {node["id"] for node in document["nodes"]}
     assert all(edge["source"] in ids and edge["target"] in ids for edge in document["edges"])

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from provio.cli._options import note, progress, wants_color
+from provio.errors import StoreError
 from provio.report.text import Style
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from provio.store import Generation, Store
 
 
@@ -31,6 +34,21 @@ def open_store(store: str | None) -> Store:
     if place.notice:
         note(f"provio: {place.notice}")
     return Store(place.path)
+
+
+def other_runs(store: str | None, run: str) -> Iterator[Generation]:
+    """Yield the generations of the other runs, newest first; one that cannot be read is said and left out."""
+    opened = open_store(store)
+    for summary in reversed(opened.runs()):
+        if summary.id == run or not summary.generation:
+            continue
+        try:
+            generation = opened.newest(summary.id)
+        except StoreError as error:
+            note(f"provio: run {summary.id[:8]} is left out: {error.message}")
+            continue
+        if generation is not None:
+            yield generation
 
 
 def style() -> Style:

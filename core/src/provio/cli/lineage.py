@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from provio.cli._answers import base_directory, open_run, style
+from provio.cli._answers import base_directory, open_run, other_runs, style
 from provio.cli._options import Command, common_options, emit_json, emit_lines, note
 from provio.errors import UsageError
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 @click.option("--depth", type=click.IntRange(min=0), default=1, show_default=True, metavar="N",
               help="Levels to follow; 0 for all.")  # fmt: skip
 @click.option("--possible", is_flag=True, help="Also what the order of events allows but nothing proves.")
+@click.option(
+    "--all-runs", is_flag=True, help="Look for the makers of what was there before in the other runs."
+)
 @click.option("--dot", "form", flag_value="dot", help="Print the graph for Graphviz.")
 @click.option("--mermaid", "form", flag_value="mermaid", help="Print the graph for Mermaid.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
@@ -39,9 +42,8 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Let --svg replace a file that exists.")
 @common_options
 def command(
-    *, file: bytes, direction: str, depth: int, possible: bool, form: str | None, svg: Path | None,
-    force: bool,
-    run: str | None, store: str | None, as_json: bool,
+    *, file: bytes, direction: str, depth: int, possible: bool, all_runs: bool, form: str | None,
+    svg: Path | None, force: bool, run: str | None, store: str | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Show what a file was made from (--up), or what was made from it (--down).
 
@@ -57,7 +59,9 @@ def command(
             "choose one of --json, --dot, --mermaid, --svg", hint="run the command once for each"
         )
     source = open_run(store, run)
-    answer = lineage(source, resolve(source, file), direction=direction, depth=depth, possible=possible)
+    others = other_runs(store, source.run) if all_runs else ()
+    found = resolve(source, file)
+    answer = lineage(source, found, direction=direction, depth=depth, possible=possible, others=others)
     if svg is not None:
         _write_svg(answer, svg, force=force)
     elif as_json:

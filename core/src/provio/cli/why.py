@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from provio.cli._answers import base_directory, open_run, style
+from provio.cli._answers import base_directory, open_run, other_runs, style
 from provio.cli._options import Command, common_options, emit_json, emit_lines
 
 
@@ -16,8 +16,11 @@ from provio.cli._options import Command, common_options, emit_json, emit_lines
     exits="0 fine, 2 no such file or run, 4 unreadable evidence, 5 unreadable store.",
 )
 @click.argument("file", type=click.Path(path_type=bytes))
+@click.option(
+    "--all-runs", is_flag=True, help="Look for the maker of what was there before in the other runs."
+)
 @common_options
-def command(*, file: bytes, run: str | None, store: str | None, as_json: bool) -> int:
+def command(*, file: bytes, all_runs: bool, run: str | None, store: str | None, as_json: bool) -> int:
     """Tell the story of one file in sentences.
 
     Which task and try wrote it, when, by which program and on what evidence;
@@ -29,7 +32,8 @@ def command(*, file: bytes, run: str | None, store: str | None, as_json: bool) -
     from provio.report.why import sentences, why_lines
 
     source = open_run(store, run)
-    answer = why(source, resolve(source, file))
+    others = other_runs(store, source.run) if all_runs else ()
+    answer = why(source, resolve(source, file), others)
     base = base_directory(answer.run.cwd)
     if as_json:
         emit_json(answer.to_json() | {"sentences": sentences(answer, base=base)})

@@ -69,14 +69,14 @@ class Setting:
 
 
 SETTINGS: Final = (
-    Setting("trace", "PROVIO_MODE", "aggregate",
+    Setting("trace", "PROVIO_TRACE", "aggregate",
             "How much is recorded: sums per open file, every read and write, or nothing.",
             ("aggregate", "full", "off")),
     Setting("digest_limit", "PROVIO_DIGEST_LIMIT", 1 << 30,
             "How many bytes of a run's results are read for SHA-256 digests when it is sealed; 0: none."),
     Setting("redact", "PROVIO_REDACT", (),
             "Words whose values are hidden in recorded commands, besides the built-in ones."),
-    Setting("environment", "PROVIO_ENVIRONMENT", (),
+    Setting("environment", "PROVIO_ENV_ALLOW", (),
             "Environment variables whose values are recorded with a run (NAME or PREFIX*)."),
 )  # fmt: skip
 

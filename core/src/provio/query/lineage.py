@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.coverage import CoverageAnswer, coverage
 from provio.query.declared import declarations, is_declared
+from provio.query.origins import Origin, origins
 from provio.query.paths import FoundFile, path_json, path_text
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, select_in
@@ -147,7 +148,13 @@ class _Walk:
 
 
 def lineage(
-    source: Source, found: FoundFile, *, direction: str = UP, depth: int = 1, possible: bool = False
+    source: Source,
+    found: FoundFile,
+    *,
+    direction: str = UP,
+    depth: int = 1,
+    possible: bool = False,
+    others: Iterable[Source] = (),
 ) -> LineageAnswer:
     """Answer where a file's content came from, or where it went.
 
@@ -157,13 +164,14 @@ def lineage(
         direction: ``up`` or ``down``.
         depth: levels to follow, 0 for all.
         possible: also follow derivations that are not proved.
+        others: other runs in which content from before this one may have been made.
 
     Raises:
         UsageError: the file was met but has no content in the run (only looked for).
     """
     start = last_version(source, found)
     walk = _search(source, start, direction, depth, possible=possible)
-    nodes, edges = _graph(source, walk, start, direction)
+    nodes, edges = _graph(source, walk, start, direction, others)
     return LineageAnswer(
         run=run_answer(source),
         file=found.path,
@@ -208,7 +216,7 @@ def _steps(source: Source, here: str, versions: Iterable[int]) -> list[tuple[int
 
 
 def _graph(
-    source: Source, walk: _Walk, start: int, direction: str
+    source: Source, walk: _Walk, start: int, direction: str, others: Iterable[Source]
 ) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
     """Turn versions and derivations into nodes and edges, with the makers in between."""
     versions = version_facts(source, walk.levels)
@@ -227,6 +235,8 @@ def _graph(
         _derive(edges, versions, Edge(f"v{given}", f"v{output}", "derived", moved, confidence))
     if direction == DOWN:
         _add_readers(source, walk, nodes, edges)
+    else:
+        _add_origins(walk, nodes, edges, origins(versions.values(), others))
     _add_bytes(source, edges)
     return tuple(nodes.values()), _with_declared(source, edges, versions)
 
@@ -253,6 +263,17 @@ def _add_readers(
         nodes.setdefault(maker.id, _maker_node(maker, walk.levels[version] + 1))
         key = (f"v{version}", maker.id, "used")
         edges.setdefault(key, Edge(*key, int(moved or 0), "proved"))
+
+
+def _add_origins(
+    walk: _Walk, nodes: dict[str, Node], edges: dict[tuple[str, str, str], Edge], found: dict[int, Origin]
+) -> None:
+    """Add the makers of content from before the run that another run made."""
+    for number, origin in found.items():
+        maker = origin.maker
+        nodes.setdefault(maker.id, _maker_node(maker, walk.levels[number]))
+        key = (maker.id, f"v{number}", "generated")
+        edges[key] = Edge(*key, origin.fact.bytes_written, origin.fact.maker_confidence)
 
 
 def _add_bytes(source: Source, edges: dict[tuple[str, str, str], Edge]) -> None:

@@ -58,6 +58,8 @@ class VersionFact:
     maker_confidence: str
     names: tuple[bytes, ...]
     """Every name that the file had."""
+    mtime: int | None
+    ino: int
     bytes_written: int | None = None
 
 
@@ -68,7 +70,7 @@ def version_facts(source: Source, numbers: Iterable[int]) -> dict[int, VersionFa
         source,
         "SELECT v.version, v.file, v.ordinal, v.path, f.kind, f.category, v.size, v.closed_ns, "
         "v.closed_mono, v.ended, v.digest, v.writer_epoch, v.writer_attempt, e.image, t.scope, t.confidence, "
-        "f.paths FROM versions v "
+        "f.paths, v.mtime, f.ino FROM versions v "
         "JOIN files f ON f.file = v.file LEFT JOIN epochs e ON e.epoch = v.writer_epoch "
         "LEFT JOIN attributions t ON t.epoch = v.writer_epoch WHERE v.version IN ({})",
         wanted,
@@ -80,7 +82,7 @@ def version_facts(source: Source, numbers: Iterable[int]) -> dict[int, VersionFa
 
 def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
     (number, file, ordinal, path, kind, category, size, closed, mono, ended, digest, epoch, *writer) = row
-    attempt, image, scope, sure, names = writer
+    attempt, image, scope, sure, names, mtime, ino = writer
     return VersionFact(
         version=number,
         file=file,
@@ -97,6 +99,8 @@ def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
         maker_id=_maker_id(attempt, image, scope),
         maker_confidence=sure or "proved",
         names=names_of(names),
+        mtime=known(mtime),
+        ino=int(ino or 0),
         bytes_written=written,
     )
 

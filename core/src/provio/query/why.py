@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
 from provio.query.declared import Declarations, declarations, is_declared
 from provio.query.files import FileUse, files_of
+from provio.query.origins import Origin, origins
 from provio.query.paths import FoundFile, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
 from provio.query.source import Source, known, moment, parsed
@@ -121,6 +122,8 @@ class WhyAnswer:
     fact: VersionFact
     names: tuple[bytes, ...]
     maker: MakerFact | None
+    origin: Origin | None
+    """Who made content from before this run, in which other run."""
     program: Program | None
     declared: FileUse | None
     inputs: tuple[Input, ...]
@@ -145,6 +148,7 @@ class WhyAnswer:
                 "status": str(self.declared.status) if self.declared else None,
             },
             "maker": _maker_json(self.maker),
+            "origin": self.origin.to_json() if self.origin else None,
             "program": self.program.to_json() if self.program else None,
             "inputs": [item.to_json() for item in self.inputs],
             "possible_inputs": [item.to_json() for item in self.possible],
@@ -160,8 +164,13 @@ def _maker_json(maker: MakerFact | None) -> dict[str, Any] | None:
     return {"id": maker.id, "type": maker.type, "label": maker.label, **maker.detail} if maker else None
 
 
-def why(source: Source, found: FoundFile) -> WhyAnswer:
+def why(source: Source, found: FoundFile, others: Iterable[Source] = ()) -> WhyAnswer:
     """Answer how a file came to be.
+
+    Args:
+        source: the generation.
+        found: the file, from ``paths.resolve``.
+        others: other runs in which content from before this one may have been made.
 
     Raises:
         UsageError: the run met the name but no content under it.
@@ -178,6 +187,7 @@ def why(source: Source, found: FoundFile) -> WhyAnswer:
         fact=fact,
         names=fact.names,
         maker=maker_facts(source, [fact]).get(fact.maker_id),
+        origin=origins([fact], others).get(fact.version),
         program=program,
         declared=_declared(source, fact),
         inputs=tuple(item for item in inputs if item.confidence == "proved"),

@@ -120,7 +120,7 @@ def _version_text(tree: _Tree, node_id: str, via: Edge | None, *, again: bool) -
     facts = [size(node.detail["size"])] if node.detail["size"] is not None else []
     if via is not None and via.bytes is not None:
         facts.append(f"{size(via.bytes)} read")
-    if node.detail["external"] and tree.answer.direction == UP:
+    if node.detail["external"] and tree.answer.direction == UP and node_id not in tree.makers:
         facts.append("from before the run, or unseen")
     if node.detail["ended"]:
         facts.append(node.detail["ended"])

@@ -107,7 +107,9 @@ def svg(answer: LineageAnswer, base: bytes = b"") -> str:
 
 def _document(answer: LineageAnswer, base: bytes, width: float, height: float, body: Iterable[str]) -> str:
     title = escape(_heading(answer, base))
-    legend = f"run {answer.run.id[:8]} · boxes: files, rounded: tasks, orange: not declared · hover for details"
+    legend = (
+        f"run {answer.run.id[:8]} · boxes: files, rounded: tasks, orange: not declared · hover for details"
+    )
     extent = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     name = quoteattr(_heading(answer, base))
     return "\n".join([

@@ -59,7 +59,7 @@ def _making(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
         what = f" ({size(fact.size)})" if fact.size is not None else ""
         run = answer.run.id[:8]
         yield f"{name}{what} was there before run {run} touched it, or something unseen wrote it."
-        yield "Its own origin is not in this run's records."
+        yield from _origin(answer)
         return
     extent = f"size {size(fact.size)}" if fact.size is not None else "of unknown size"
     when = f"completed at {clock(fact.closed_ns)}" if fact.closed_ns else "at a time that is not known"
@@ -67,6 +67,17 @@ def _making(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
     yield from _attempt(answer.maker)
     yield from _program(answer.program, answer.maker)
     yield from _declared(answer)
+
+
+def _origin(answer: WhyAnswer) -> Iterable[str]:
+    if answer.origin is None:
+        yield "Its own origin is not in this run's records (--all-runs looks into the other runs)."
+        return
+    origin = answer.origin
+    yield (
+        f"Run {origin.run.id[:8]} ({origin.run.engine}) made this content: {_maker(origin.maker)}, "
+        f"completed at {clock(origin.fact.closed_ns)}; name, inode, size and time agree."
+    )
 
 
 def _maker(maker: MakerFact | None) -> str:
