@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.traced import TRACED, Trace, compiled, plain, trace
 
-from provio.model.wire import GapCode, HandleFlags, Op
+from provio.model.wire import GapCode, HandleFlags, Kind, Op
 
 CASES = Path(__file__).parent / "cases"
 INPUT = b"".join(b"%09d\n" % n for n in range(1, 1001))  # 10,000 bytes

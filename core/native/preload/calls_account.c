@@ -133,11 +133,11 @@ void offset_set(struct pv_thread *t, int fd, uint64_t offset) {
  * Just before the last close of a file that we made and only we hold: did the
  * descriptor move past what we counted? Then something bypassed libc's calls.
  */
-void account_check(struct pv_thread *t, int fd, const struct pv_file *file, const struct stat *st)
-{
+void account_check(struct pv_thread *t, int fd, const struct pv_file *file, const struct stat *st) {
     static char told;
     uint64_t end = 0;
-    if (!(file->flags & PROVIO_HANDLE_CREATED) || file->forks != pv_forks || file->offset == PV_UNKNOWN) return;
+    if (!(file->flags & PROVIO_HANDLE_CREATED) || file->forks != pv_forks || file->offset == PV_UNKNOWN)
+        return;
     for (const struct pv_open *open = file->opens; open; open = open->next)
         if (open->rec->write.hi > end) end = open->rec->write.hi;
     if ((uint64_t)st->st_size <= end) return;

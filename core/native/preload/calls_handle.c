@@ -151,6 +151,12 @@ static struct pv_open *handle_find(const struct pv_thread *t, struct pv_file *fi
     return open;
 }
 
+/* libc itself may have put another file there since (daemon, forkpty): looked at once per image. */
+static int still_same(int fd, const struct pv_file *file) {
+    struct stat st;
+    return stat_fd(fd, &st) && st.st_ino == file->ino && st.st_dev == file->dev;
+}
+
 struct pv_open *handle_slow(struct pv_thread *t, int fd) {
     if (fd < 0) return NULL;
     struct pv_slot *slot = slot_find(fd);
@@ -164,7 +170,12 @@ struct pv_open *handle_slow(struct pv_thread *t, int fd) {
     uint64_t key = slot->key;
     struct pv_file *file = slot->file;
     if (!key || !file) return NULL;
-    if (file->bits & PV_LAZY) lazy_fill(t, fd, file);
+    if (file->bits & PV_LAZY)
+        lazy_fill(t, fd, file);
+    else if (!file->first && (file->flags & PROVIO_HANDLE_INHERITED) && !still_same(fd, file)) {
+        slot_clear(t, fd, NULL);
+        return handle_slow(t, fd);
+    }
     struct pv_open *open = handle_find(t, file);
     if (!open) open = handle_make(t, file);
     if (!open) return NULL;

@@ -9,6 +9,8 @@
 #include "calls.h"
 #include "calls_names.h"
 
+uint32_t pv_parent_file;
+
 static const char *hex_in(const char *text, uint64_t *value) {
     *value = 0;
     for (;; text++) {
@@ -33,6 +35,7 @@ static void adopt_later(struct pv_thread *t, const uint64_t field[4]) {
     if (!file || field[0] >= PV_SLOTS * PV_CHUNKS || slot_find((int)field[0])) return;
     file->fd = (int)field[0];
     file->parent = (uint32_t)field[1];
+    file->parent_file = pv_parent_file;
     file->dev = field[2];
     file->ino = field[3];
     file->bits = PV_LAZY;
@@ -83,7 +86,9 @@ void calls_forked(void) {
         struct pv_file *file = slot->file;
         if (file->first) {
             file->parent = file->first;
-            file->parent_file = 0;
+            file->parent_file = pv_parent_file;
+            if (pv_parent_file)
+                file->path = file->given = 0; /* strings of another file: the parent record has them */
             file->flags = (file->flags & ~(uint32_t)(PROVIO_HANDLE_CREATED | PROVIO_HANDLE_TRUNCATED |
                                                      PROVIO_HANDLE_ADOPTED | PROVIO_HANDLE_STDIO)) |
                           PROVIO_HANDLE_INHERITED;
@@ -99,13 +104,11 @@ void calls_epoch_changed(struct pv_thread *t) {
 }
 
 /* In the parent, before a fork: the offsets of open files are shared from now on. */
-void calls_forking(void)
-{
+void calls_forking(void) {
     pv_forks++;
 }
 
-static void ended(struct pv_thread *t, const struct pv_slot *slot, const struct stat *st, int exiting)
-{
+static void ended(struct pv_thread *t, const struct pv_slot *slot, const struct stat *st, int exiting) {
     for (struct pv_open *open = slot->file->opens; open; open = open->next) {
         struct provio_handle *h = open->rec;
         if (!open->ref || h->ino != st->st_ino || h->dev != st->st_dev) continue;
@@ -121,8 +124,7 @@ static void ended(struct pv_thread *t, const struct pv_slot *slot, const struct 
 }
 
 /* Streams that libc flushes after us are counted now; what their files are like then, nobody sees here. */
-void calls_image_end(struct pv_thread *t, enum provio_end why)
-{
+void calls_image_end(struct pv_thread *t, enum provio_end why) {
     int limit = slot_limit();
     if (why == PROVIO_END_EXIT) streams_flushed(t, 0);
     for (int fd = 0; fd < limit; fd++) {

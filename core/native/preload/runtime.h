@@ -90,6 +90,8 @@ void pv_gap(struct pv_thread *t, enum provio_gap kind, const char *path, uint32_
 size_t pv_absolute(int dirfd, const char *path, char *out);
 
 /* Called by the runtime: */
+/* String: name of the I/O file of the parent image, 0: this file. Set by the runtime before the next two. */
+extern uint32_t pv_parent_file;
 void calls_image_begin(struct pv_thread *t, const char *handoff); /* adopt descriptors; handoff: PROVIO_FDS */
 void calls_image_end(struct pv_thread *t, enum provio_end why);   /* reconcile stdio offsets, sizes at close */
 size_t calls_handoff(char *out, size_t room);                     /* text for PROVIO_FDS across exec */
