@@ -85,6 +85,7 @@ def test_json_is_versioned_and_complete(held: Held) -> None:
     assert document["version"] == 1
     assert document["run"]["id"] == RUN
     assert document.keys() == {
-        "version", "run", "file", "maker", "origin", "program", "inputs", "possible_inputs", "readers", "earlier",
+        "version", "run", "file", "maker", "origin", "program", "inputs", "possible_inputs", "readers",
+        "earlier",
         "engine_acts", "gaps", "coverage",
     }  # fmt: skip

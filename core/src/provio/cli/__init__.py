@@ -86,8 +86,10 @@ class LazyGroup(click.Group):
 
 def _plugin_command(name: str) -> click.Command | None:
     """Return the command a plugin adds under that name (hook ``provio_commands``), or None."""
-    from provio.plugins.manager import plugin_commands
-
+    try:
+        from provio.plugins.manager import plugin_commands
+    except ModuleNotFoundError:
+        return None
     found: click.Command | None = plugin_commands().get(name)
     return found
 
