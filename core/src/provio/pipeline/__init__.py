@@ -85,16 +85,12 @@ def answer(
 def _sealed(store: Store, run_id: str) -> Generation | None:
     """Return the newest generation where it covers the evidence; needs no library."""
     newest = store.newest(run_id)
-    if newest is None or newest.state == "running":
+    if newest is None:
         return None
-    spool = store.spool(run_id)
-    if not spool.is_dir():
-        return newest
-    from provio.pipeline.spoolread import list_spool
+    from provio.pipeline.spoolread import covers
 
-    listing = list_spool(spool)
-    now = {name: {"size": size, "mtime_ns": listing.stamps[name]} for name, size in listing.sizes.items()}
-    return newest if newest.manifest.get("spool") == now else None
+    spool = store.spool(run_id)
+    return newest if not spool.is_dir() or covers(newest.manifest, spool) else None
 
 
 def _require_analysis() -> None:

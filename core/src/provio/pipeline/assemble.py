@@ -45,7 +45,7 @@ class Assembled:
         files: numbered files.
         table, handles: numbers of images and epochs, and whose each handle is.
         records: the decoded records (strings, I/O blocks).
-        liveness: whether the run is over.
+        liveness: whether the run is over; alive: images whose process lives.
     """
 
     run: RunRecord
@@ -86,7 +86,8 @@ def assemble(
         images = [replace(i, channel_bytes=moved[i.image]) if i.image in moved else i for i in table.images]
         state = liveness(run, events, images)
         found = [*gaps, *evidence_gaps(records, table, listing)]
-        found += process_gaps(images, still_alive(images), over=state == Liveness.OVER)
+        alive = still_alive(images)
+        found += process_gaps(images, alive, over=state == Liveness.OVER)
         counts = touches.operations.tolist()
         evidence = Evidence(
             run=run.run_id,
@@ -99,7 +100,7 @@ def assemble(
             gaps=found,
             over=state == Liveness.OVER,
         )
-        return Assembled(run, evidence, frame, files, table, touches.handles, records, state)
+        return Assembled(run, evidence, frame, files, table, touches.handles, records, state, alive)
 
 
 @contextmanager

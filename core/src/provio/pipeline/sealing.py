@@ -26,7 +26,7 @@ from provio.model.events import RunEnded
 from provio.pipeline.assemble import Assembled, assemble, no_collection
 from provio.pipeline.digests import take_digests
 from provio.pipeline.liveness import Liveness
-from provio.pipeline.spoolread import SpoolListing, list_spool
+from provio.pipeline.spoolread import SpoolListing, covers, described, list_spool
 from provio.pipeline.tables import build_tables, coverage_json
 from provio.reconcile import reconcile
 from provio.store import Generation, Store
@@ -131,7 +131,8 @@ def manifest_of(built: Built, files: Mapping[str, Any], *, as_of_ns: int, sealed
         "gaps": gaps,
         "tools": _tools(),
         "parents": [run.parent_run] if run.parent_run else [],
-        "spool": {name: {"size": size, "mtime_ns": built.listing.stamps[name]} for name, size in built.listing.sizes.items()},
+        "spool": described(built.listing),
+        "alive": sorted({(i.pid, i.start_ticks) for i in found.alive}),
         "files": dict(files),
     }  # fmt: skip
 
@@ -173,11 +174,7 @@ def _covering(store: Store, run: str, spool: Path, *, force: bool) -> Generation
     if force:
         return None
     newest = _readable(store, run)
-    if newest is None or newest.state == "running" or "still-running" in newest.manifest.get("gaps", {}):
-        return None
-    listing = list_spool(spool)
-    now = {name: {"size": size, "mtime_ns": listing.stamps[name]} for name, size in listing.sizes.items()}
-    return newest if newest.manifest.get("spool") == now else None
+    return newest if newest is not None and covers(newest.manifest, spool) else None
 
 
 def _newest(store: Store, run: str) -> Generation:

@@ -51,6 +51,26 @@ def list_spool(path: Path) -> SpoolListing:
     return SpoolListing(path, sizes, stamps, io, _missing(path, names))
 
 
+def covers(manifest: Mapping[str, Any], spool: Path) -> bool:
+    """Tell whether a generation says all that its spool holds now.
+
+    It does not where a file was added, grew or changed, where the run was not
+    over, or where a process that was alive then has ended since.
+    """
+    if manifest.get("state") == "running":
+        return False
+    from provio.pipeline.liveness import is_alive
+
+    if not all(is_alive(pid, start) for pid, start in manifest.get("alive", ())):
+        return False
+    return manifest.get("spool") == described(list_spool(spool))
+
+
+def described(listing: SpoolListing) -> dict[str, dict[str, int]]:
+    """Return what a manifest says of the evidence that it covers."""
+    return {name: {"size": size, "mtime_ns": listing.stamps[name]} for name, size in listing.sizes.items()}
+
+
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:

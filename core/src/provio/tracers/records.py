@@ -405,7 +405,7 @@ class _Walker:
             if size < least[kind] or unit + size > end:
                 return unit
             add[kind](unit)
-            if kind == _IMAGE or kind == _EPOCH:  # noqa: PLR1714 - this loop meets every record of a run
+            if kind == _IMAGE or kind == _EPOCH:
                 state.changed(kind, words, unit, unit + self._shift)
                 self._segment(unit, state)
             unit += size
