@@ -1,0 +1,1 @@
+"""Workflow specifications to runnable workflows with a known answer."""

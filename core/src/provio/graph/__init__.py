@@ -1,0 +1,1 @@
+"""Facts to PROV and PROV-IO+ terms. The only place that knows IRIs."""

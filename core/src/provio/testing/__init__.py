@@ -1,0 +1,1 @@
+"""Contract test classes for authors of tracers and engines. Public API."""
