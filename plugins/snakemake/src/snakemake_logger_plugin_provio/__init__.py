@@ -55,11 +55,11 @@ class LogHandlerSettings(LogHandlerSettingsBase):
             "metavar": "ID",
         },
     )
-    trace: str = field(
-        default="aggregate",
+    trace: Optional[str] = field(
+        default=None,
         metadata={
             "help": "What is recorded of reads and writes: totals for each open file (aggregate), "
-            "or every single one (full).",
+            "or every single one (full); default: what 'provio config' says, else aggregate.",
             "env_var": True,
             "choices": ["aggregate", "full"],
             "metavar": "aggregate|full",

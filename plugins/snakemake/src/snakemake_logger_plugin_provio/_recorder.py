@@ -165,7 +165,7 @@ class Recorder:
             cwd=cwd,
             argv=sys.argv,
             name=self._settings.name or "",
-            mode=self._settings.trace,
+            mode=self._settings.trace or "",
             tracers=("preload",),
             attributes={"snakefile": str(getattr(header, "snakefile_main", ""))},
         )
