@@ -7,12 +7,15 @@ import os
 import shlex
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from support.running import environment, events_of, only_spool, provio_run, run_command
 
 from provio.model.events import ProcessStarted, RunEnded, TaskEnded, TaskStarted
+from support.running import environment, events_of, only_spool, provio_run, run_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ALL_BYTES = bytes(range(256)) * 300
 
@@ -122,7 +125,10 @@ def test_options_after_the_command_are_the_commands(tmp_path: Path) -> None:
 def test_two_dashes_may_be_left_out(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "provio", "run", "--no-seal", "echo", "-n", "x"]
     assert (
-        subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True).stdout == b"x"
+        subprocess.run(
+            command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=True
+        ).stdout
+        == b"x"
     )
 
 
@@ -138,7 +144,9 @@ def test_arguments_and_directory_may_be_any_bytes(tmp_path: Path) -> None:
 def test_descriptors_beyond_stderr_reach_the_command_and_none_of_ours_does(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     listing = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"
-    plain = subprocess.run([sys.executable, "-c", listing], pass_fds=[writer], capture_output=True)
+    plain = subprocess.run(
+        [sys.executable, "-c", listing], pass_fds=[writer], capture_output=True, check=True
+    )
     done = provio_run(sys.executable, "-c", listing, cwd=tmp_path, pass_fds=[writer])
     os.close(reader)
     os.close(writer)

@@ -6,14 +6,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from support.running import environment, events_of, run_command
 
 from provio.model.events import RunEnded, TaskEnded
+from support.running import environment, events_of, run_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 COUNTER = """
 import os, signal, sys
@@ -76,6 +79,7 @@ def test_signal_sent_to_the_group_reaches_the_command_once(tmp_path: Path, name:
         for _ in range(3):
             os.killpg(process.pid, number)
             assert line(process) == number
+            wait_for(lambda: not is_pending(number, process.pid))
         process.send_signal(number)  # and then one to us alone is not taken for the group's
         assert line(process) == number
         os.kill(pid, signal.SIGALRM)
@@ -90,6 +94,7 @@ def test_command_that_signals_its_own_group_ends_as_it_would(tmp_path: Path) -> 
         cwd=tmp_path,
         env=environment(tmp_path),
         capture_output=True,
+        check=False,
         start_new_session=True,
         timeout=30,
     )
@@ -132,13 +137,20 @@ def test_killing_us_leaves_the_command_and_a_spool_without_an_end(tmp_path: Path
     assert [e.type for e in events_of(tmp_path)][-1] == "task.process"
 
 
+def is_pending(number: int, group: int) -> bool:
+    """Tell whether a process of a group has not taken a signal yet."""
+    found = subprocess.run(["ps", "-eo", "pgid=,pending="], capture_output=True, text=True, check=True)
+    rows = [row.split() for row in found.stdout.splitlines()]
+    return any(int(pgid) == group and int(mask, 16) >> (number - 1) & 1 for pgid, mask in rows)
+
+
 def state_of(pid: int) -> str:
     text = Path(f"/proc/{pid}/stat").read_text()
     return text[text.rindex(")") + 2]
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Look again and again, yielding the processor, until the kernel says so (the test's timeout bounds it)."""
+    """Look again, yielding the processor, until the kernel says so; the test's timeout bounds it."""
     while not condition():
         os.sched_yield()
 
@@ -161,6 +173,7 @@ def test_child_that_outlives_the_command_does_not_hold_us(tmp_path: Path) -> Non
         cwd=tmp_path,
         env=environment(tmp_path),
         capture_output=True,
+        check=False,
         timeout=30,
     )
     os.kill(int(done.stdout), signal.SIGKILL)

@@ -11,15 +11,18 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from fcntl import ioctl
-from pathlib import Path
 from termios import TIOCSWINSZ
+from typing import TYPE_CHECKING
 
 import pytest
-from support.running import environment, events_of, run_command
 
 from provio.model.events import TaskEnded
+from support.running import environment, events_of, run_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 DEADLINE = 60
 
@@ -150,15 +153,16 @@ def test_command_reads_from_the_terminal(terminal: Terminal, tmp_path: Path) -> 
 def test_background_command_that_reads_from_the_terminal_stops_as_any_would(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    (tmp_path / "go").write_text("exec " + " ".join(run_command("head", "-n", "1")) + "\n")
-    terminal.type("sh go &\n")
-    terminal.expect(r"\$ ")
-    terminal.type("wait %1; jobs\n")
+    note = "import signal\nsignal.signal(signal.SIGCONT, lambda *_: print('continued', flush=True))\n"
+    (tmp_path / "script.py").write_text(f"{note}print('got', input(), flush=True)")
+    (tmp_path / "go").write_text("exec " + " ".join(run_command(sys.executable, "script.py")) + "\n")
+    terminal.type("sh go & wait %1; jobs\n")
     terminal.expect(r"Stopped[^\n]*sh go")
+    terminal.expect(r"\$ ")
     terminal.type("fg\n")
-    terminal.expect("sh go")
+    terminal.expect("continued")
     terminal.type("hello\n")
-    terminal.expect("hello\r\nhello\r\n")
+    terminal.expect("got hello")
 
 
 def test_closed_terminal_hangs_up_the_command(tmp_path: Path) -> None:

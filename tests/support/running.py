@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import provio
 from provio.importers.events import read_spool_events
-from provio.model.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from provio.model.events import Event
 
 SOURCES = str(Path(provio.__file__).resolve().parent.parent)
 

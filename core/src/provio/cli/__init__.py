@@ -125,7 +125,8 @@ def call(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     try:
         code = _invoke(sys.argv[1:] if args is None else args)
-        sys.stdout.flush()
+        if sys.stdout:  # None where the caller closed it
+            sys.stdout.flush()
         return code
     except ProvioError as error:
         return _say(error.message, error.hint, error.exit_code)

@@ -32,9 +32,7 @@ PASS_THROUGH = {"ignore_unknown_options": True, "allow_interspersed_args": False
 @click.option(
     "--trace",
     type=click.Choice(["aggregate", "full"]),
-    default="aggregate",
-    show_default=True,
-    help="full also keeps every single read and write.",
+    help="How much is recorded; full also keeps every single read and write (default: 'provio config').",
 )
 @click.option("--no-trace", is_flag=True, help="Record the command and its resources, but no file access.")
 @click.option("--seal/--no-seal", default=True, help="Work out the answers at the end, in the background.")
@@ -48,7 +46,7 @@ def command(
     *,
     store: str | None,
     name: str,
-    trace: str,
+    trace: str | None,
     no_trace: bool,
     seal: bool,
     verbose: bool,
@@ -62,7 +60,7 @@ def command(
     from provio.engines.local import Options, run_command
     from provio.engines.supervise import end_like
 
-    mode = "off" if no_trace else trace
+    mode = "off" if no_trace else trace or ""
     ended, recording = run_command(argv, Options(store=store, name=name, mode=mode, seal=seal))
     if recording and as_json:
         place = {"version": 1, "run": recording.run, "store": str(recording.spool.store)}

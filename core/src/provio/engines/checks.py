@@ -14,17 +14,19 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from provio.engines import mounts
 from provio.engines.place import find_store
 from provio.errors import ProvioError
 from provio.tracers import preload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _EXTRAS: Final = {
     "analyse": (("duckdb", "numpy", "pyarrow"), "runs are recorded, but not sealed or answered"),

@@ -6,18 +6,23 @@ Here: which variables are set. How the tracer is found is ``provio.tracers.prelo
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from provio.engines.choice import choose
 from provio.engines.emitter import Emitter, warn
 from provio.engines.host import stamp
-from provio.engines.spool import Spool
 from provio.model.events import GapSeen
 from provio.model.ids import AttemptId, RunId, task_token
-from provio.tracers.base import Arming
 from provio.tracers.preload import arm, join_preload, part_preload
 
-OURS = ("PROVIO_TASK", "PROVIO_SPOOL", "PROVIO_TRACE")
-"""Variables that provio sets itself; a process started outside of the run must not have them."""
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from provio.engines.spool import Spool
+    from provio.tracers.base import Arming
+
+OURS = frozenset({"PROVIO_TASK", "PROVIO_SPOOL", "PROVIO_TRACE", "PROVIO_REDACT", "PROVIO_ENV_ALLOW"})
+"""Variables that carry the run to its processes; those of an outer run are not handed down."""
 
 _armings: dict[tuple[str, str], Arming] = {}
 
@@ -37,6 +42,7 @@ def attempt_environment(
     environment["PROVIO_TASK"] = task_token(run, attempt)
     environment["PROVIO_SPOOL"] = str(spool.path)
     environment["PROVIO_TRACE"] = spool.run.mode
+    environment |= choose(spool.store).wire
     armed = arming(spool)
     if armed.library:
         environment["LD_PRELOAD"] = join_preload(armed.library, environment.get("LD_PRELOAD", ""))

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from provio.engines.context import current_context
 from provio.engines.emitter import Emitter, warn
@@ -26,6 +25,9 @@ from provio.model import events as ev
 from provio.model.ids import AttemptId, RunId, new_attempt_id
 from provio.tracers import elf
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 ENGINE: Final = "local"
 
 
@@ -35,13 +37,13 @@ class Options(NamedTuple):
     Attributes:
         store: the store to use, None for the one that is found.
         name: of the run, "" for the program's.
-        mode: aggregate, full, or off.
+        mode: aggregate, full, or off; "" for what the settings say.
         seal: start the sealer at the end.
     """
 
     store: str | None = None
     name: str = ""
-    mode: str = "aggregate"
+    mode: str = ""
     seal: bool = True
 
 

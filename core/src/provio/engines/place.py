@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from provio.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STORE_NAME = ".provio"
 

@@ -67,6 +67,7 @@ _BLANK: Final = " \t"
 _WORD_END: Final = frozenset(" \t\r\n;&|()<>")
 
 _redactors: list[Callable[[str], str]] = []
+_site_endings: tuple[str, ...] = ()
 
 
 def add_redactor(redactor: Callable[[str], str]) -> None:
@@ -75,17 +76,28 @@ def add_redactor(redactor: Callable[[str], str]) -> None:
         _redactors.append(redactor)
 
 
+def add_secret_endings(words: Iterable[str]) -> None:
+    """Treat names that end in these words as secret, too (setting ``redact``)."""
+    global _site_endings  # noqa: PLW0603 - one process, one site
+    _site_endings = tuple(sorted({*_site_endings, *map(plain_name, words)} - {""}))
+
+
 def is_secret_name(name: str) -> bool:
     """Tell whether the value of a name (option, variable, key) is a secret."""
-    plain = name.lower().replace("-", "_").replace(".", "_").rstrip("0123456789")
-    return plain.rstrip("_").endswith(SECRET_ENDINGS)
+    plain = plain_name(name.rstrip("0123456789")).rstrip("_")
+    return plain.endswith(SECRET_ENDINGS) or plain.endswith(_site_endings)
+
+
+def plain_name(name: str) -> str:
+    """Return a name in the form in which endings are compared."""
+    return name.lower().replace("-", "_").replace(".", "_")
 
 
 def redact_text(text: str) -> str:
     """Return a command or message without its secrets."""
     if "PRIVATE KEY" in text:
         text = _PEM.sub(HIDDEN, text)
-    if _ENDINGS_ANYWHERE.search(text) or "_pass" in text.lower():
+    if _site_endings or _ENDINGS_ANYWHERE.search(text):
         text = _hide_named(text)
     if "://" in text:
         text = _URL.sub(rf"\1{HIDDEN}", text)

@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 from provio.engines.environment import clean_environment
-from provio.engines.spool import Spool
+
+if TYPE_CHECKING:
+    from provio.engines.spool import Spool
 
 
 def start_sealer(spool: Spool) -> bool:
@@ -50,8 +53,12 @@ def start_sealer(spool: Spool) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """Return an untraced environment that means the same from any directory."""
-    environment = clean_environment()
+    """Return an untraced environment that means the same from any directory.
+
+    Where this process is traced itself, the tracer would follow into every
+    program that it starts; "off" makes it record nothing there.
+    """
+    environment = clean_environment() | {"PROVIO_TRACE": "off"}
     if given := environment.get("PYTHONPATH"):
         paths = [os.path.abspath(entry) for entry in given.split(os.pathsep) if entry]  # noqa: PTH100 - text
         environment["PYTHONPATH"] = os.pathsep.join(paths)

@@ -13,16 +13,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.engines import host
+from provio.engines.choice import choose
 from provio.engines.emitter import Emitter
 from provio.engines.redact import redact_argv, redact_text
 from provio.errors import EvidenceError
 from provio.model.ids import AttemptId, RunId, is_id, new_run_id
 from provio.model.runs import RunRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 class Spool:
@@ -56,9 +60,14 @@ class Spool:
     def create(cls, store: str | os.PathLike[str], run: RunRecord) -> Spool:
         """Make the spool of a run at once: it appears complete, or not at all.
 
+        The settings of the store apply from here on: what is redacted besides the
+        built-in names and, where the record leaves ``mode`` empty, the mode.
+
         Raises:
             OSError: the store cannot be written, or the run exists.
         """
+        choice = choose(Path(store).absolute())
+        run = replace(run, mode=run.mode or choice.mode, argv=tuple(redact_argv(run.argv)))
         parent = Path(store).absolute() / "spool"
         parent.mkdir(mode=0o700, exist_ok=True)
         beside = parent / f".new-{run.run_id}"
@@ -108,7 +117,7 @@ def describe_run(
     cwd: str | None = None,
     argv: Sequence[str] = (),
     name: str = "",
-    mode: str = "aggregate",
+    mode: str = "",
     tracers: Sequence[str] = (),
     run_id: RunId | None = None,
     parent: tuple[RunId, AttemptId] | None = None,
@@ -123,7 +132,7 @@ def describe_run(
         cwd: directory of the workflow, by default this process's.
         argv: command line; redacted here.
         name: for people.
-        mode: aggregate, full, or off.
+        mode: aggregate, full, or off; empty: what the settings say.
         tracers: names of those that are armed.
         run_id: minted here by default.
         parent: run and attempt around it, by default what this process itself carries.

@@ -16,12 +16,14 @@ import errno
 import os
 import resource
 import signal
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from provio.engines.witness import Witness
 from provio.errors import ProvioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _FORWARDED: Final = frozenset(
     {
@@ -86,6 +88,8 @@ class Child:
     def __exit__(self, *_: object) -> None:
         if self._witness:
             self._witness.dismiss()
+        while signal.sigtimedwait(_WATCHED, 0):
+            pass  # what came when the program had ended already must not end us instead
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def start(self, program: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -113,7 +117,7 @@ class Child:
                 self._send(info.si_signo)
 
     def _has_got(self, info: signal.struct_siginfo) -> bool:
-        """Tell whether a signal reached the whole group. The witness is asked each time, so that it forgets."""
+        """Tell whether the whole group got a signal. The witness is asked each time, so that it forgets."""
         if self._witness is None:
             return info.si_code == _SI_KERNEL
         witnessed = self._witness.saw(info.si_signo)

@@ -7,8 +7,10 @@ records is ``provio.tracers.records``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from provio.model.gaps import Gap
+if TYPE_CHECKING:
+    from provio.model.gaps import Gap
 
 
 @dataclass(frozen=True, slots=True)

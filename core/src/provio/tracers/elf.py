@@ -12,11 +12,13 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from provio.model.gaps import GapKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 _MACHINES: Final = {"x86_64": 62, "aarch64": 183}
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
