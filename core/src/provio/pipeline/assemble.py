@@ -56,6 +56,7 @@ class Assembled:
     handles: Owners
     records: Records
     liveness: Liveness
+    alive: list[Image]
 
 
 def assemble(
