@@ -145,6 +145,38 @@ def test_file_never_met_is_an_error_that_says_what_is_near(capsys: Capture) -> N
     )
 
 
+def test_file_that_only_an_older_run_met_is_answered_from_that_run(tmp_path: Path, capsys: Capture) -> None:
+    seismic().seal(tmp_path / ".provio")
+    later = Story()
+    later.manifest["run"] |= {"id": "cd" * 16, "started_ns": later.manifest["run"]["started_ns"] + 10**12}
+    later.seal(tmp_path / ".provio")
+    assert call(["why", f"{CWD}/fig.png", "--store", str(tmp_path / ".provio")]) == 0
+    captured = capsys.readouterr()
+    assert "was written by task plot" in captured.out
+    assert captured.err == f"provio: the last run never met it; this is run {RUN[:8]}\n"
+    assert "never met" in ask(
+        capsys, "why", f"{CWD}/fig.png", "--run", "cdcd", "--store", str(tmp_path / ".provio"), code=2
+    )
+
+
+def test_maker_in_another_run_is_found_when_all_runs_are_asked(tmp_path: Path, capsys: Capture) -> None:
+    story = seismic()
+    story.rows["versions"][7] |= {"mtime": 9}
+    story.seal(tmp_path / ".provio")
+    later = Story()
+    later.manifest["run"] |= {"id": "cd" * 16, "started_ns": later.manifest["run"]["started_ns"] + 10**12}
+    later.file(0, "fig.png", ino=107)
+    later.version(0, 0, size=7000, mtime=9)
+    later.seal(tmp_path / ".provio")
+    where = ("--store", str(tmp_path / ".provio"))
+    assert "--all-runs looks into the other runs" in " ".join(
+        ask(capsys, "why", f"{CWD}/fig.png", *where).split()
+    )
+    shown = " ".join(ask(capsys, "why", f"{CWD}/fig.png", "--all-runs", *where).split())
+    assert f"Run {RUN[:8]} (snakemake) made this content: task plot, try 1" in shown
+    assert f"plot of run {RUN[:8]}" in ask(capsys, "lineage", f"{CWD}/fig.png", "--all-runs", *where)
+
+
 def test_damaged_generation_is_a_store_error_that_names_the_file(tmp_path: Path, capsys: Capture) -> None:
     folder = seismic().seal(tmp_path / ".provio")
     (folder / "versions.parquet").write_bytes(b"PAR1 not really")

@@ -14,6 +14,7 @@ from provio.report.text import Style
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from provio.query.paths import FoundFile
     from provio.store import Generation, Store
 
 
@@ -34,6 +35,28 @@ def open_store(store: str | None) -> Store:
     if place.notice:
         note(f"provio: {place.notice}")
     return Store(place.path)
+
+
+def open_for(file: bytes, store: str | None, run: str | None) -> tuple[Generation, FoundFile]:
+    """Return the generation that answers for a file, and the file in it.
+
+    Without ``--run`` that is the last run, else the newest that met a file of
+    just that path; then a line says which.
+
+    Raises:
+        UsageError: no such run, or no run met the file.
+    """
+    from provio.query.paths import NeverMetError, find, resolve
+
+    source = open_run(store, run)
+    try:
+        return source, resolve(source, file)
+    except NeverMetError:
+        for other in other_runs(store, source.run) if run is None else ():
+            if found := find(other, file):
+                note(f"provio: the last run never met it; this is run {other.run[:8]}")
+                return other, found
+        raise
 
 
 def other_runs(store: str | None, run: str) -> Iterator[Generation]:

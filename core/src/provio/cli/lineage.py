@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from provio.cli._answers import base_directory, open_run, other_runs, style
+from provio.cli._answers import base_directory, open_for, other_runs, style
 from provio.cli._options import Command, common_options, emit_json, emit_lines, note
 from provio.errors import UsageError
 
@@ -52,15 +52,13 @@ def command(
     it handed data to, wrote the output afterwards. One level is one task.
     """
     from provio.query.lineage import lineage
-    from provio.query.paths import resolve
 
     if sum((as_json, form is not None, svg is not None)) > 1:
         raise UsageError(
             "choose one of --json, --dot, --mermaid, --svg", hint="run the command once for each"
         )
-    source = open_run(store, run)
+    source, found = open_for(file, store, run)
     others = other_runs(store, source.run) if all_runs else ()
-    found = resolve(source, file)
     answer = lineage(source, found, direction=direction, depth=depth, possible=possible, others=others)
     if svg is not None:
         _write_svg(answer, svg, force=force)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from provio.cli._answers import base_directory, open_run, other_runs, style
+from provio.cli._answers import base_directory, open_for, other_runs, style
 from provio.cli._options import Command, common_options, emit_json, emit_lines
 
 
@@ -27,13 +27,12 @@ def command(*, file: bytes, all_runs: bool, run: str | None, store: str | None, 
     from which inputs and their makers, declared or not; its former names and
     contents; who read it since; and what limits the answer.
     """
-    from provio.query.paths import resolve
     from provio.query.why import why
     from provio.report.why import sentences, why_lines
 
-    source = open_run(store, run)
+    source, found = open_for(file, store, run)
     others = other_runs(store, source.run) if all_runs else ()
-    answer = why(source, resolve(source, file), others)
+    answer = why(source, found, others)
     base = base_directory(answer.run.cwd)
     if as_json:
         emit_json(answer.to_json() | {"sentences": sentences(answer, base=base)})

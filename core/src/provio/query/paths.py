@@ -50,6 +50,10 @@ def _name(value: Any) -> bytes:
     return str(value).encode("utf-8", "surrogateescape")
 
 
+class NeverMetError(UsageError):
+    """The run never met a file of that name."""
+
+
 def words_of(column: Any) -> tuple[str, ...]:
     """Return the words of an ``argv`` value as text."""
     return tuple(word.decode(errors="backslashreplace") for word in names_of(column))
@@ -77,14 +81,19 @@ def resolve(source: Source, text: str | bytes, cwd: str | bytes | None = None) -
     former names, then names that end in ``text``.
 
     Raises:
-        UsageError: several names end so, or the run never met it; the message lists what is near.
+        NeverMetError: the run never met it; the message lists what is near.
+        UsageError: several names end so; the message lists them.
     """
-    wanted = os.fsencode(text)
-    for path in _candidates(source, wanted, os.fsencode(Path.cwd() if cwd is None else cwd)):
+    return find(source, text, cwd) or _by_suffix(source, os.fsencode(text))
+
+
+def find(source: Source, text: str | bytes, cwd: str | bytes | None = None) -> FoundFile | None:
+    """Find the file that ``text`` names as a whole path (see ``resolve``), None if the run never met it."""
+    for path in _candidates(source, os.fsencode(text), os.fsencode(Path.cwd() if cwd is None else cwd)):
         found = _exactly(source, path)
         if found:
             return found
-    return _by_suffix(source, wanted)
+    return None
 
 
 def joined(base: bytes, path: bytes) -> bytes:
@@ -143,7 +152,7 @@ def _ambiguous(wanted: bytes, matches: Iterable[bytes]) -> UsageError:
     )
 
 
-def _never_met(source: Source, wanted: bytes) -> UsageError:
+def _never_met(source: Source, wanted: bytes) -> NeverMetError:
     run = str(source.manifest.get("run", {}).get("id", ""))[:8]
     near = _near(source, wanted)
     total = source.sql("SELECT count(*) FROM files WHERE category = 'data'")[0][0]
@@ -151,7 +160,7 @@ def _never_met(source: Source, wanted: bytes) -> UsageError:
         detail = f"; did you mean\n{_listing(near)}"
     else:
         detail = f"; it met {total} data file{'' if total == 1 else 's'}, none with a similar name"
-    return UsageError(
+    return NeverMetError(
         f"run {run} never met a file {path_text(wanted)!r}{detail}",
         hint="'provio runs' lists other runs (choose with --run); 'provio show --files' lists what it met",
     )
