@@ -13,6 +13,7 @@
 
 #define IN_BACKUP 0x0100
 #define EOF_SEEN 0x0010
+#define NO_READS 0x0004
 
 int64_t stream_pending(const FILE *fp) {
     return fp->_IO_write_ptr - fp->_IO_write_base;
@@ -93,7 +94,13 @@ static uint64_t position(int fd) {
 }
 
 struct pv_asked stream_ask(FILE *fp) {
-    struct pv_asked a = {stream_mark(fp, SIZE_MAX >> 1), PV_UNKNOWN, fp->_IO_read_end, fp->_IO_read_ptr};
+    struct pv_asked a = {stream_mark(fp, SIZE_MAX >> 1),
+                         PV_UNKNOWN,
+                         fp->_IO_read_end,
+                         fp->_IO_read_ptr,
+                         fp->_IO_read_base,
+                         fp->_IO_write_ptr,
+                         fp->_offset >= 0};
     if (fp->_fileno >= 0 && pv_thread()) a.position = position(fp->_fileno);
     return a;
 }
@@ -124,19 +131,35 @@ void stream_answer(FILE *fp, const struct pv_asked *a, int direction) {
     if (direction == PV_WRITE && stream_pending(fp) > 0) stream_known(fp);
 }
 
+/* Beyond the end of the file libc reads what there is of the last block, then drops it. */
+static void sought_beyond(struct pv_thread *t, FILE *fp, const struct pv_asked *a, uint64_t now) {
+    struct stat st;
+    uint64_t block = (uint64_t)(fp->_IO_buf_end - fp->_IO_buf_base);
+    if (now == PV_UNKNOWN || block < 2 || !stat_fd(fp->_fileno, &st) || now <= (uint64_t)st.st_size) return;
+    uint64_t from = now - now % block;
+    if (from >= (uint64_t)st.st_size) return;
+    offset_set(t, fp->_fileno, from);
+    moved(t, fp, PV_READ, a->mark.begin, (int64_t)((uint64_t)st.st_size - from));
+}
+
 /* A seek flushes, moves and may fill the buffer, in this order. */
 void stream_sought(FILE *fp, const struct pv_asked *a) {
     struct pv_thread *t = pv_thread();
     if (!t || fp->_fileno < 0) return;
     if (a->mark.pending > 0) stream_wrote(fp, &a->mark, 0);
-    uint64_t now = position(fp->_fileno);
+    uint64_t now = position(fp->_fileno), flushed = a->position + (uint64_t)a->mark.pending;
     int64_t filled = fp->_IO_read_end - fp->_IO_buf_base;
-    int refilled =
-        now != a->position && stream_pending(fp) == 0 && fp->_IO_read_end > fp->_IO_read_base && filled > 0;
-    if (refilled && now != PV_UNKNOWN && now >= (uint64_t)filled && a->mark.pending == 0) {
+    int holds = fp->_IO_read_end > fp->_IO_read_base && stream_pending(fp) == 0;
+    int held = a->read_end > a->read_base || a->mark.pending > 0;
+    /* What was just written may stay as what can be read, if libc knows where it is. */
+    int kept = a->mark.pending > 0 && fp->_IO_read_end == a->write_ptr && a->placed;
+    int ended = stream_avail(fp) == 0; /* libc stays in its buffer only strictly before its end */
+    int refilled = now != flushed || !held || !a->placed || ended || (a->mark.pending > 0 && !kept);
+    if (holds && refilled && now != PV_UNKNOWN && now >= (uint64_t)filled) {
         offset_set(t, fp->_fileno, now - (uint64_t)filled);
         moved(t, fp, PV_READ, a->mark.begin, filled);
     }
+    if (!holds && fp->_IO_buf_base && !(fp->_flags & NO_READS)) sought_beyond(t, fp, a, now);
     offset_set(t, fp->_fileno, now);
 }
 

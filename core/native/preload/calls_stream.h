@@ -8,7 +8,8 @@
 struct pv_asked {
     struct pv_mark mark;
     uint64_t position;
-    const char *read_end, *read_ptr;
+    const char *read_end, *read_ptr, *read_base, *write_ptr;
+    int placed; /* libc knew the descriptor's offset */
 };
 
 int64_t stream_pending(const FILE *fp);
