@@ -24,7 +24,7 @@ DEFAULT_OUT = NATIVE.parent / "src" / "provio" / "_native"
 COMPILERS = ("cc", "gcc", "clang")
 MACHINES = ("x86_64", "aarch64")
 
-WARNINGS = ("-Wall", "-Wextra", "-Wshadow")
+WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wno-nonnull-compare")
 # No libc, no compiler runtime, no versioned symbol: the library must load into
 # any glibc. Initial-exec TLS needs no call and works in a signal handler.
 FREESTANDING = (
