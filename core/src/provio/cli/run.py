@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import click
 
@@ -67,5 +66,4 @@ def command(
         note(json.dumps(place | {"exit_code": ended.exit_code, "signal": ended.signal}))
     elif recording and verbose:
         note(f"provio: run {recording.run} recorded in {recording.spool.store}")
-    sys.stderr.flush()
     return end_like(ended)

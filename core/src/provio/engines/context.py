@@ -62,9 +62,9 @@ def _library_text(name: str) -> str:
 
 def _library_function(name: str) -> Any:
     """Return a function of the preload library if it is loaded in this process."""
-    import ctypes  # not at the top: 10 ms that an untraced engine need not spend
-
     try:
+        import ctypes  # not at the top: 10 ms that an untraced engine need not spend
+
         return getattr(ctypes.CDLL(None), name)
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, ImportError):
         return None

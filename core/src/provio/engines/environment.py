@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from provio.engines.spool import Spool
     from provio.tracers.base import Arming
 
-OURS = frozenset({"PROVIO_TASK", "PROVIO_SPOOL", "PROVIO_TRACE", "PROVIO_REDACT", "PROVIO_ENV_ALLOW"})
-"""Variables that carry the run to its processes; those of an outer run are not handed down."""
-
 _armings: dict[tuple[str, str], Arming] = {}
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from provio.engines.context import current_context
 from provio.engines.emitter import Emitter, warn
-from provio.engines.environment import OURS, attempt_environment, clean_environment, report_arming
+from provio.engines.environment import attempt_environment, report_arming
 from provio.engines.host import host_event, process_ref, stamp
 from provio.engines.place import find_store
 from provio.engines.redact import redact_text
@@ -26,9 +25,11 @@ from provio.model.ids import AttemptId, RunId, new_attempt_id
 from provio.tracers import elf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 ENGINE: Final = "local"
+
+T = TypeVar("T")
 
 
 class Options(NamedTuple):
@@ -152,13 +153,13 @@ def run_command(argv: Sequence[str], options: Options) -> tuple[Ended, Recording
             child.start(program, argv, environment)
         except ProvioError as error:
             if recording:
-                recording.not_started(error)
+                _quietly(recording.not_started, error)
             raise
         if recording:
-            recording.started(child.pid)
+            _quietly(recording.started, child.pid)
         ended = child.wait()
         if recording:
-            recording.end(ended)
+            _quietly(recording.end, ended)
     return ended, recording
 
 
@@ -170,17 +171,32 @@ def _begin(argv: Sequence[str], program: str, options: Options) -> Recording | N
     except ProvioError as error:
         warn(f"not recorded: {error.message}; {error.hint}")
     except Exception as error:  # noqa: BLE001 - whatever it is, the command runs
-        warn(f"not recorded: {getattr(error, 'strerror', None) or error}")
+        warn(f"not recorded: {_reason(error)}")
     else:
         return recording
     return None
 
 
+def _quietly(step: Callable[[T], None], argument: T) -> None:
+    """Do a step of the recording; what goes wrong is said, and the command's result stands."""
+    try:
+        step(argument)
+    except Exception as error:  # noqa: BLE001 - as the docstring says
+        warn(f"not recorded to its end: {_reason(error)}")
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+
+
 def _environment(recording: Recording | None, program: str) -> dict[str, str]:
+    environment = _own_environment()
     if recording is None:
-        own = _own_environment()
-        return own if current_context() else clean_environment(own)
-    environment = recording.environment()
+        return environment
+    try:
+        environment = recording.environment()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the command runs
+        warn(f"not traced: {_reason(error)}")
     if "_" in environment:  # a shell tells each program its own path here
         environment["_"] = program
     return environment
@@ -200,7 +216,7 @@ def _own_environment() -> dict[str, str]:
             return environment
         if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
             del environment["LC_CTYPE"]
-    return {name: value for name, value in environment.items() if name not in OURS}
+    return environment
 
 
 def _version() -> str:
