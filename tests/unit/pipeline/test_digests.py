@@ -96,3 +96,14 @@ def test_reading_stops_at_the_limit_smallest_files_first(
     assert set(taken(tmp_path, version_of(large, 0), version_of(made, 1))) == {1}
     monkeypatch.setenv("PROVIO_DIGEST_LIMIT", "0")
     assert taken(tmp_path / "none", version_of(large, 0)) == {}
+
+
+def test_times_that_evidence_explains_do_not_make_it_other_content(tmp_path: Path, made: Path) -> None:
+    version, seen = version_of(made)
+    os.utime(made, ns=(1, 1))
+    now = made.stat().st_ctime_ns
+    pairs = ([version], {seen.file: seen})
+    assert take_digests(tmp_path / "a", *pairs) == {}
+    assert take_digests(tmp_path / "b", *pairs, {0: [digests.Span(now - 5, now + 5, times=False)]}) == {}
+    assert take_digests(tmp_path / "c", *pairs, {0: [digests.Span(now + 1, now + 5, times=True)]}) == {}
+    assert set(take_digests(tmp_path / "d", *pairs, {0: [digests.Span(now - 5, now + 5, times=True)]})) == {0}

@@ -26,6 +26,7 @@ from provio.model.events import RunEnded
 from provio.pipeline.assemble import Assembled, assemble, no_collection
 from provio.pipeline.digests import take_digests
 from provio.pipeline.liveness import Liveness
+from provio.pipeline.retouched import explained_times
 from provio.pipeline.spoolread import SpoolListing, covers, described, list_spool
 from provio.pipeline.tables import build_tables, coverage_json
 from provio.reconcile import reconcile
@@ -88,8 +89,10 @@ def build(spool: Path, *, force: bool = False, digests: bool = True, step: Progr
     step(1, _STEPS)
     facts = reconcile(found.evidence)
     step(3, _STEPS)
-    files = {f.file: f for f in found.evidence.files} if digests else {}
-    taken = take_digests(spool, facts.versions, files) if digests else {}
+    taken: dict[int, str] = {}
+    if digests:
+        files = {f.file: f for f in found.evidence.files}
+        taken = take_digests(spool, facts.versions, files, explained_times(found))
     step(4, _STEPS)
     return Built(found, facts, listing, taken)
 

@@ -23,6 +23,7 @@ from provio.model.events import EngineFile
 from provio.model.facts import AttemptFact, Facts, Scope, Version
 from provio.model.tables import TABLES
 from provio.model.wire import Op
+from provio.pipeline.clock import Clock
 from provio.pipeline.frame import MAPPED_READ, MAPPED_WRITE, OP_NAMES, Frame
 
 if TYPE_CHECKING:
@@ -352,27 +353,9 @@ def _versions(
     columns = {name: [getattr(v, name) for v in versions] for name in same}
     columns |= {name: [getattr(v, attribute) for v in versions] for name, attribute in renamed.items()}
     columns["writer_attempt"] = [owners[v.writer] if v.writer >= 0 else None for v in versions]
-    columns["closed_ns"] = [clock.real(v) for v in versions]
+    columns["closed_ns"] = [clock.real(v.writer, v.closed) for v in versions]
     columns["digest"] = [digests.get(v.version) for v in versions]
     return columns
-
-
-class Clock:
-    """CLOCK_MONOTONIC of a writer's boot to CLOCK_REALTIME, by the pair in its I/O file's header."""
-
-    def __init__(self, found: Assembled) -> None:
-        self._offset: dict[str, int] = {found.run.boot_id: found.run.started_real - found.run.started_mono}
-        for file in found.records.files:
-            header = file.header
-            self._offset.setdefault(header.boot, header.realtime - header.monotonic)
-        images, epochs = found.evidence.images, found.evidence.epochs
-        self._boot = [images[e.image].boot for e in epochs]
-
-    def real(self, version: Version) -> int:
-        """Return when the writer closed a version, 0 where not known."""
-        if version.writer < 0 or not version.closed:
-            return 0
-        return version.closed + self._offset.get(self._boot[version.writer], 0)
 
 
 def _derivations(facts: Facts, accesses: Accesses, owners: Sequence[str | None]) -> Table:
@@ -382,14 +365,14 @@ def _derivations(facts: Facts, accesses: Accesses, owners: Sequence[str | None])
     for epoch, version, size in zip(*(c.tolist() for c in columns), strict=True):
         moved[epoch, version] += size
     writer = {v.version: v.writer for v in facts.versions}
+    steps: dict[tuple[str, ...], str] = {}
     rows = []
     for d in facts.derivations:
         epoch = writer[d.output]
-        reader = _reader(d.via, epoch)
-        size = moved.get((reader, d.input), -1)
-        rows.append(
-            (d.output, d.input, owners[epoch] if epoch >= 0 else None, str(d.confidence), size, _json(d.via))
-        )
+        via = tuple(d.via)
+        text = steps.get(via) or steps.setdefault(via, _json(via))
+        size = moved.get((_reader(via, epoch), d.input), -1)
+        rows.append((d.output, d.input, owners[epoch] if epoch >= 0 else None, str(d.confidence), size, text))
     return _columns("derivations", rows)
 
 
