@@ -30,7 +30,7 @@ def assert_untouched(done: subprocess.CompletedProcess[bytes]) -> None:
 def in_mounts(
     directory: Path, mounts: str, extra: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the script under ``provio run`` in ``directory`` after mounting something in a private namespace."""
+    """Run the script under ``provio run`` in ``directory`` after a mount in a private namespace."""
     shell = f'{mounts} && cd "$0" && exec "$@"'
     return subprocess.run(
         ["unshare", "-m", "sh", "-c", shell, str(directory), *run_command("sh", "-c", SCRIPT)],
@@ -122,7 +122,7 @@ def test_closed_stderr_does_not_harm_the_command(directory: Path) -> None:
     (directory / ".provio").write_text("")
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", *run_command("sh", "-c", "cat; exit 7")]
     done = subprocess.run(
-        command, cwd=directory, env=environment(directory, {"XDG_STATE_HOME": "/proc/nowhere"}), input=b"in\n",
+        command, cwd=directory, env=environment(directory, {"XDG_STATE_HOME": "/proc/no"}), input=b"in\n",
         capture_output=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (7, b"in\n")
@@ -204,21 +204,27 @@ def test_two_users_in_one_directory_keep_apart(directory: Path) -> None:
         shutil.rmtree(shared)
 
 
+SOMEBODY = """
+import codecs, ctypes, grp, os, pwd, sys, tomllib
+import provio.engines.local as local, provio.engines.settings
+from provio.engines.supervise import end_like
+codecs.lookup("ascii")
+uid, home, *argv = sys.argv[1:]
+os.environ["HOME"] = home
+os.setgroups([])
+os.setresgid(int(uid), int(uid), int(uid))
+os.setresuid(int(uid), int(uid), int(uid))
+sys.exit(end_like(local.run_command(argv, local.Options(seal=False))[0]))
+"""
+
+
 def run_as(uid: int, directory: Path) -> tuple[int, bytes, bytes]:
-    """Run the script as another user, who may be unable to read this Python: so in a fork that has it loaded."""
+    """Run the script as another user, who may be unable to read this Python: all is loaded before."""
     home = directory / f"home{uid}"
     home.mkdir()
     os.chown(home, uid, -1)
-    code = (
-        "import os, sys, pwd, grp, ctypes, provio.engines.local as local, provio.engines.settings, tomllib\n"
-        "from provio.engines.supervise import end_like\n"
-        "uid, home, *argv = sys.argv[1:]\n"
-        "os.environ['HOME'] = home; ''.encode('ascii')\n"
-        "os.setgroups([]); os.setresgid(int(uid), int(uid), int(uid)); os.setresuid(int(uid), int(uid), int(uid))\n"
-        "sys.exit(end_like(local.run_command(argv, local.Options(seal=False))[0]))\n"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(uid), str(home), "sh", "-c", SCRIPT], cwd=directory,
+        [sys.executable, "-c", SOMEBODY, str(uid), str(home), "sh", "-c", SCRIPT], cwd=directory,
         env=environment(home), input=b"in\n", capture_output=True, check=False, timeout=60,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
