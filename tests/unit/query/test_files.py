@@ -119,6 +119,50 @@ def test_parameters_and_resources_are_no_files(held: Held) -> None:
     assert statuses(held(story))["a"] is Status.UNDECLARED_READ
 
 
+def inner_retries(*inner_declares: str) -> Story:
+    """Return a story of an attempt T with two inner tries, the second of which reads a and x."""
+    story = one_task(("input", "a"), ("output", "b"))
+    outer = attempt_id("T")
+    for name, ordinal, state in (("I", 1, "failed"), ("J", 2, "succeeded")):
+        story.attempt(name, 0, 1, 2, ordinal=ordinal, state=state, parent=outer)
+        for value in inner_declares:
+            story.declare(attempt_id(name), "input", value)
+    story.process(1, attempt_id("J"), ["sort"])
+    for number, (name, operation) in enumerate((("a", "read"), ("x", "read"), ("b", "write"))):
+        story.file(number, name)
+        story.access(1, number, operation, number, 5)
+    return story
+
+
+def test_what_an_inner_try_used_counts_for_the_outer_one(held: Held) -> None:
+    found = findings(held(inner_retries()))
+    assert [(use.attempt, use.status) for use in found] == [(attempt_id("J"), Status.UNDECLARED_READ)]
+
+
+def test_inner_tries_that_declare_the_same_do_not_repeat_the_finding(held: Held) -> None:
+    story = inner_retries("a", "unread")
+    story.declare(attempt_id("T"), "input", "unread")
+    found = findings(held(story))
+    assert sorted((use.status, use.attempt) for use in found) == sorted([
+        (Status.UNDECLARED_READ, attempt_id("J")), (Status.UNDECLARED_WRITE, attempt_id("J")),
+        (Status.NEVER_READ, attempt_id("T")),
+    ])  # fmt: skip
+
+
+def test_listing_a_directory_is_no_finding(held: Held) -> None:
+    story = one_task(("input", "a"))
+    story.file(0, "scripts", kind="directory")
+    story.access(0, 0, "list", -1)
+    assert statuses(held(story))["scripts"] is Status.LISTED
+
+
+def test_copy_of_a_script_in_the_engines_own_directory_is_no_finding(held: Held) -> None:
+    story = one_task(("input", "a"))
+    story.file(0, ".snakemake/scripts/tmp1.x.py")
+    story.access(0, 0, "read", 0, 5)
+    assert statuses(held(story))[".snakemake/scripts/tmp1.x.py"] is Status.ENGINE_FILE
+
+
 def test_noise_is_counted_and_not_listed(held: Held) -> None:
     (answer,) = files_of(held(seismic()), [attempt_id("A1")])
     assert answer.noise == {"library": 1}

@@ -76,6 +76,19 @@ def test_many_attempts_are_summed_up_by_rule_unless_all_are_asked_for() -> None:
     assert "sort:n=42" in lines(story, every=True)
 
 
+def test_inner_tries_are_numbered_within_the_outer_one() -> None:
+    story = Story()
+    story.task(0, "run", "run:")
+    outer = story.attempt("O", 0, 1, 9)
+    story.attempt("I", 0, 2, 3, state="failed", parent=outer)
+    story.attempt("J", 0, 4, 5, ordinal=2, parent=outer)
+    assert sorted(line.split()[1] for line in lines(story).splitlines() if line.startswith("run")) == [
+        "1",
+        "1.1",
+        "1.2",
+    ]
+
+
 def test_same_kinds_of_gap_are_one_line_with_their_sum() -> None:
     story = seismic()
     for number in range(30):

@@ -34,7 +34,21 @@ Declarations = dict[str, list[Declaration]]
 
 
 def declarations(source: Source, attempts: Iterable[str]) -> Declarations:
-    """Return the declared files of these attempts; relative ones are taken from the attempt's directory."""
+    """Return the declared files of these attempts; relative ones are taken from the attempt's directory.
+
+    An inner try that declares nothing itself has the declarations of the attempt around it.
+    """
+    wanted = list(attempts)
+    rows = select_in(
+        source, "SELECT attempt, parent FROM attempts WHERE parent IS NOT NULL AND attempt IN ({})", wanted
+    )
+    outer = dict(rows)
+    own = _own(source, [*wanted, *outer.values()])
+    found = {name: own.get(name) or own.get(outer.get(name, "")) for name in wanted}
+    return {name: items for name, items in found.items() if items}
+
+
+def _own(source: Source, attempts: Iterable[str]) -> Declarations:
     rows = select_in(
         source,
         "SELECT d.attempt, d.role, d.value, d.flags, a.cwd FROM declared d "

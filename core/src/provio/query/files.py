@@ -22,6 +22,7 @@ READS: Final = frozenset({"read", "mapped-read", "list", "listdir", "readlink", 
 WRITES: Final = frozenset(
     {"write", "create", "truncate", "mapped-write", "fallocate", "symlink", "mkdir", "mknod"}
 )
+_ENGINE_PLACES: Final = (b"/.snakemake/", b"/.nextflow/")
 _MUST_BE_READ: Final = frozenset({"input"})
 
 
@@ -38,6 +39,10 @@ class Status(StrEnum):
     """Looked for and not there: its appearance would change the task."""
     LOOKED_AT = "looked-at"
     """Only its name or status was asked for."""
+    LISTED = "listed"
+    """A directory whose entries were read, as every import of an interpreter does."""
+    ENGINE_FILE = "engine-file"
+    """Lies in the engine's own directory, such as the copy of a script."""
     UNKNOWN = "no-declaration"
     """The engine declares nothing for this attempt, so nothing can be undeclared."""
 
@@ -110,19 +115,49 @@ class AttemptFiles:
 
 
 def files_of(source: Source, attempts: Sequence[str]) -> list[AttemptFiles]:
-    """Return the files of these attempts, each compared with what the attempt declares."""
-    uses = _uses(source, attempts)
+    """Return the files of these attempts, each compared with what the attempt declares.
+
+    An attempt inside another (an inner retry) is held to the outer one's
+    declarations where it has none; what it used counts as used by the outer one, too.
+    """
+    nest = _Nest(source)
+    everyone = list(dict.fromkeys(name for attempt in attempts for name in nest.family(attempt)))
+    uses = _uses(source, everyone)
+    declared = declarations(source, everyone)
+    removed = _removed(source, everyone)
     noise = _noise(source, attempts)
-    declared = declarations(source, attempts)
-    removed = _removed(source, attempts)
-    return [
-        AttemptFiles(
-            attempt,
-            tuple(_compare(attempt, uses.get(attempt, []), declared.get(attempt, []), removed)),
-            noise.get(attempt, {}),
-        )
-        for attempt in attempts
-    ]
+    found = []
+    for attempt in attempts:
+        own = declared.get(attempt, [])
+        files = list(_compare(uses.get(attempt, []), own, removed))
+        if nest.outer.get(attempt) not in declared:
+            below = [use for name in nest.below(attempt) for use in uses.get(name, [])]
+            files += _unmet(attempt, own, [*uses.get(attempt, []), *below])
+        found.append(AttemptFiles(attempt, tuple(files), noise.get(attempt, {})))
+    return found
+
+
+class _Nest:
+    """Which attempts run inside which."""
+
+    def __init__(self, source: Source) -> None:
+        rows = source.sql("SELECT attempt, parent FROM attempts WHERE parent IS NOT NULL ORDER BY attempt")
+        self.outer: dict[str, str] = dict(rows)
+        self.inner: dict[str, list[str]] = {}
+        for attempt, parent in rows:
+            self.inner.setdefault(parent, []).append(attempt)
+
+    def below(self, attempt: str) -> list[str]:
+        """Return all attempts inside this one."""
+        found = list(self.inner.get(attempt, ()))
+        for name in found:
+            found += (other for other in self.inner.get(name, ()) if other not in found)
+        return found
+
+    def family(self, attempt: str) -> list[str]:
+        """Return the attempt, the one around it, and all inside it."""
+        around = [self.outer[attempt]] if attempt in self.outer else []
+        return [attempt, *around, *self.below(attempt)]
 
 
 def findings(source: Source, attempts: Sequence[str] | None = None) -> list[FileUse]:
@@ -203,19 +238,19 @@ def _removed(source: Source, attempts: Sequence[str]) -> dict[tuple[str, int], b
 
 
 def _compare(
-    attempt: str, uses: Iterable[_Use], declared: Sequence[Declaration], removed: dict[tuple[str, int], bool]
+    uses: Iterable[_Use], declared: Sequence[Declaration], removed: dict[tuple[str, int], bool]
 ) -> Iterable[FileUse]:
-    """Yield each file seen with its status, then what was declared and not seen."""
-    met: dict[Declaration, set[str]] = {item: set() for item in declared}
+    """Yield each file seen with its status."""
     for use in uses:
-        names = {use.path, *use.names}
-        matching = [item for item in declared if item.covers(names)]
-        for item in matching:
-            met[item] |= use.operations.keys() if not use.failed_only else set()
+        matching = _matching(use, declared)
         status = _status(use, matching, bool(declared), removed.get((use.attempt, use.file)))
         roles = tuple(sorted({item.role for item in matching}))
         yield FileUse(use.attempt, use.path, status, roles, use.operations, use.bytes_read, use.bytes_written)
-    yield from _unmet(attempt, met)
+
+
+def _matching(use: _Use, declared: Sequence[Declaration]) -> list[Declaration]:
+    names = {use.path, *use.names}
+    return [item for item in declared if item.covers(names)]
 
 
 def _status(use: _Use, matching: Sequence[Declaration], declares: bool, removed: bool | None) -> Status:  # noqa: FBT001
@@ -228,13 +263,22 @@ def _status(use: _Use, matching: Sequence[Declaration], declares: bool, removed:
         return Status.DECLARED
     if removed:
         return Status.SCRATCH
+    if use.kind == "directory" and not use.operations.keys() & WRITES:
+        return Status.LISTED
+    if any(place in use.path for place in _ENGINE_PLACES):
+        return Status.ENGINE_FILE
     if not declares:
         return Status.UNKNOWN
     wrote = removed is not None or use.operations.keys() & WRITES
     return Status.UNDECLARED_WRITE if wrote else Status.UNDECLARED_READ
 
 
-def _unmet(attempt: str, met: dict[Declaration, set[str]]) -> Iterable[FileUse]:
+def _unmet(attempt: str, declared: Sequence[Declaration], uses: Iterable[_Use]) -> Iterable[FileUse]:
+    """Yield what is declared and was not read or not written."""
+    met: dict[Declaration, set[str]] = {item: set() for item in declared}
+    for use in uses:
+        for item in () if use.failed_only else _matching(use, declared):
+            met[item] |= use.operations.keys()
     for item, operations in sorted(met.items(), key=lambda pair: (pair[0].role, pair[0].path)):
         if item.role in _MUST_BE_READ and not operations & READS:
             yield FileUse(attempt, item.path, Status.NEVER_READ, (item.role,), {}, 0, 0)

@@ -38,6 +38,7 @@ _COLUMNS: Final[tuple[tuple[str, Callable[[Any], Any]], ...]] = (
     ("host", _text), ("job", _text), ("message", _text), ("processes", _count), ("files_read", _count),
     ("files_written", _count), ("bytes_read", _count), ("bytes_written", _count), ("operations", _count),
     ("cpu_user_ns", known), ("cpu_system_ns", known), ("max_rss_bytes", known), ("io_time_ns", known),
+    ("parent", _same), ("retry_of", _same),
 )  # fmt: skip
 """Columns of ``attempts`` in the order of ``AttemptAnswer``'s fields, each with how its unknown is told."""
 
@@ -72,6 +73,8 @@ class AttemptAnswer:
     cpu_system_ns: int | None
     max_rss_bytes: int | None
     io_time_ns: int | None
+    parent: str | None
+    retry_of: str | None
     attribution: dict[str, int]
 
     @property

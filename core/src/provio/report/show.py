@@ -63,18 +63,30 @@ def _task_table(tasks: Sequence[TaskAnswer], style: Style, *, every: bool) -> li
 
 def _each(tasks: Sequence[TaskAnswer], style: Style) -> list[str]:
     headers = ("task", "try", "state", "time", "CPU", "memory", "I/O", "read", "written", "files r/w")
-    rows = [_attempt_row(task, attempt, style) for task in tasks for attempt in task.attempts]
+    tries = try_numbers(tasks)
+    rows = [_attempt_row(task, attempt, tries, style) for task in tasks for attempt in task.attempts]
     return table(headers, rows, style, left=(0, 2))
 
 
-def _attempt_row(task: TaskAnswer, attempt: AttemptAnswer, style: Style) -> list[str]:
+def try_numbers(tasks: Sequence[TaskAnswer]) -> dict[str, str]:
+    """Return the try number of each attempt; ``1.2`` is the second inner try of the first one."""
+    attempts = {attempt.id: attempt for task in tasks for attempt in task.attempts}
+    return {name: _try_number(attempt, attempts) for name, attempt in attempts.items()}
+
+
+def _try_number(attempt: AttemptAnswer, attempts: dict[str, AttemptAnswer]) -> str:
+    outer = attempts.get(attempt.parent or "")
+    return f"{_try_number(outer, attempts)}.{attempt.attempt}" if outer else str(attempt.attempt)
+
+
+def _attempt_row(task: TaskAnswer, attempt: AttemptAnswer, tries: dict[str, str], style: Style) -> list[str]:
     state = style.state(attempt.state)
     if attempt.signal:
         state += f" (signal {attempt.signal})"
     elif attempt.exit_code:
         state += f" ({attempt.exit_code})"
     return [
-        label(task), str(attempt.attempt), state, duration(attempt.duration_ns), duration(attempt.cpu_ns),
+        label(task), tries[attempt.id], state, duration(attempt.duration_ns), duration(attempt.cpu_ns),
         size(attempt.max_rss_bytes), percent(attempt.io_share) if attempt.io_share is not None else "?",
         size(attempt.bytes_read), size(attempt.bytes_written),
         f"{attempt.files_read}/{attempt.files_written}",

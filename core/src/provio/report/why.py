@@ -28,8 +28,9 @@ _METHODS = {
     "site_rule": "a site rule (plugin) assigns it",
 }
 _ENGINE_ACTS = {
-    "delete": "deleted", "protect": "write-protected", "touch": "touched", "clean": "cleaned up",
+    "delete": "deleted", "protect": "write-protected", "clean": "cleaned up",
 }  # fmt: skip
+"""Touching is left out: Snakemake sets the time of nearly every output."""
 _LISTED = 12
 
 
@@ -196,6 +197,8 @@ def _earlier(answer: WhyAnswer) -> Iterable[str]:
         more = plural(len(answer.earlier) - _LISTED, "still earlier content")
         yield f"{more} had this name (--json lists all)."
     for act in answer.engine_acts:
+        if act.action == "touch":
+            continue
         done = _ENGINE_ACTS.get(act.action, act.action)
         yield f"The engine {done} a file of this name at {clock(act.at_ns)}."
 
