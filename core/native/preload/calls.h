@@ -175,6 +175,8 @@ struct pv_closing {
 void closing_begin(struct pv_thread *t, int fd, struct pv_closing *c);
 void calls_duped(struct pv_thread *t, int from, int to);
 
+FILE *pv_popen(struct pv_thread *t, const char *command, const char *type); /* spawn.c */
+
 /* --- calls_stream.c: FILE streams --- */
 struct pv_mark {
     int64_t pending, avail;

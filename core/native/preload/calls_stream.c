@@ -99,7 +99,6 @@ struct pv_asked stream_ask(FILE *fp) {
                          fp->_IO_read_end,
                          fp->_IO_read_ptr,
                          fp->_IO_read_base,
-                         fp->_IO_write_ptr,
                          fp->_offset >= 0};
     if (fp->_fileno >= 0 && pv_thread()) a.position = position(fp->_fileno);
     return a;
@@ -151,10 +150,8 @@ void stream_sought(FILE *fp, const struct pv_asked *a) {
     int64_t filled = fp->_IO_read_end - fp->_IO_buf_base;
     int holds = fp->_IO_read_end > fp->_IO_read_base && stream_pending(fp) == 0;
     int held = a->read_end > a->read_base || a->mark.pending > 0;
-    /* What was just written may stay as what can be read, if libc knows where it is. */
-    int kept = a->mark.pending > 0 && fp->_IO_read_end == a->write_ptr && a->placed;
     int ended = stream_avail(fp) == 0; /* libc stays in its buffer only strictly before its end */
-    int refilled = now != flushed || !held || !a->placed || ended || (a->mark.pending > 0 && !kept);
+    int refilled = now != flushed || !held || !a->placed || ended || a->mark.pending > 0;
     if (holds && refilled && now != PV_UNKNOWN && now >= (uint64_t)filled) {
         offset_set(t, fp->_fileno, now - (uint64_t)filled);
         moved(t, fp, PV_READ, a->mark.begin, filled);

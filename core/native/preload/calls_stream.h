@@ -8,7 +8,7 @@
 struct pv_asked {
     struct pv_mark mark;
     uint64_t position;
-    const char *read_end, *read_ptr, *read_base, *write_ptr;
+    const char *read_end, *read_ptr, *read_base;
     int placed; /* libc knew the descriptor's offset */
 };
 

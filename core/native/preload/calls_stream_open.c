@@ -1,6 +1,6 @@
 /*
- * calls_stream_open.c: FILE streams come, turn, flush, seek and go. Popen is
- * in the runtime (it starts a process); its end is here.
+ * calls_stream_open.c: FILE streams come, turn, flush, seek and go. How popen
+ * starts its process is the runtime's business (pv_popen).
  */
 #include "calls_stream.h"
 
@@ -74,6 +74,17 @@ PV_EXPORT int fclose(FILE *fp) {
     return finish(fp, pv_real.fclose);
 }
 PV_ALIAS(_IO_fclose, fclose);
+
+PV_EXPORT FILE *popen(const char *command, const char *type) {
+    struct pv_thread *t = pv_thread();
+    if (!t) return pv_real.popen(command, type);
+    calls_forking();
+    FILE *fp = pv_popen(t, command, type);
+    t = pv_thread();
+    if (fp && t) calls_opened(t, fp->_fileno, PROVIO_KIND_PIPE, *type == 'r' ? O_RDONLY : O_WRONLY, 0, NULL);
+    return fp;
+}
+PV_ALIAS(_IO_popen, popen);
 
 /* Returns the status of the process, so a failed flush changes nothing. */
 PV_EXPORT int pclose(FILE *fp) {
