@@ -42,7 +42,7 @@ def declarations(source: Source, attempts: Iterable[str]) -> Declarations:
     rows = select_in(
         source, "SELECT attempt, parent FROM attempts WHERE parent IS NOT NULL AND attempt IN ({})", wanted
     )
-    outer = dict(rows)
+    outer: dict[str, str] = dict(rows)
     own = _own(source, [*wanted, *outer.values()])
     found = {name: own.get(name) or own.get(outer.get(name, "")) for name in wanted}
     return {name: items for name, items in found.items() if items}
