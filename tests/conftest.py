@@ -8,6 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
+
 from support import skips
 
 if TYPE_CHECKING:

@@ -16,6 +16,9 @@ from provio.model.events import Event
 from provio.model.gaps import Gap
 from provio.model.ids import AttemptId, RunId
 
+Raw = bytes
+"""The type under another name, for a class that has a field ``bytes``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -29,7 +32,8 @@ class Image:
         carried: attempt that PROVIO_TASK named at exec ("" none, ENGINE for the engine).
         ancestors: (pid, start_ticks) upward, where the parent has no record.
         rchar, wchar: bytes by the kernel's count during this image, -1 not measured.
-        channel_bytes: part of those that went through pipes and sockets.
+        channel_bytes: bytes that we recorded on pipes and sockets.
+        file_bytes: bytes that we recorded on anything else, noise included.
     """
 
     image: int
@@ -57,6 +61,7 @@ class Image:
     rchar: int = -1
     wchar: int = -1
     channel_bytes: int = 0
+    file_bytes: int = 0
     cpu_user_ns: int = -1
     cpu_system_ns: int = -1
     max_rss_bytes: int = -1
@@ -116,7 +121,7 @@ class Touch(NamedTuple):
     epoch: int
     file: int
     op: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     bytes: int
     first: int
     last: int
@@ -128,9 +133,9 @@ class Touch(NamedTuple):
     size_close: int
     mtime_close: int
     ctime_close: int
-    path: bytes
+    path: Raw
     """The name used this time."""
-    path2: bytes
+    path2: Raw
     """The second name of rename, link, symlink."""
     other: int
     """The other file: replaced by a rename, target of a copy; -1 none."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from provio.model.gaps import Gap
 
 
@@ -42,3 +44,43 @@ class Arming:
     library: str = ""
     gap: Gap | None = None
     remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where and when the file of a foreign tracer was made, for the header of its wire form.
+
+    Attributes:
+        run, attempt, boot: ids, 32 hexadecimal digits; attempt may be "".
+        host: node name.
+        realtime, monotonic: one moment on both clocks, ns.
+    """
+
+    run: str
+    attempt: str
+    boot: str
+    host: str
+    realtime: int
+    monotonic: int
+
+
+def _present() -> Availability:
+    return Availability("", available=True, reason="reading needs nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class TracerReader:
+    """How the files of one tracer are read.
+
+    Attributes:
+        name: of the tracer, for people.
+        suffix: its files in a spool are ``io/<id>.<suffix>``.
+        to_wire: turns the bytes of such a file into a file in wire format (``record.h``; ``writer.Writer``
+            helps), deterministic, raising ValueError where they are none of its; None: they are wire format.
+        availability: whether it can record here.
+    """
+
+    name: str
+    suffix: str
+    to_wire: Callable[[bytes, Origin], bytes] | None = None
+    availability: Callable[[], Availability] = _present
