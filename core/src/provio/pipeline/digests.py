@@ -1,8 +1,8 @@
 """Digests of what a run made: taken by the sealer, kept as evidence in the spool.
 
 The sealer reads the current versions that the run wrote, smallest first, until
-``PROVIO_DIGEST_LIMIT`` bytes (default 1 GiB, 0 for none) are read; more would
-keep a machine busy after the run. A digest counts only if fstat before and
+as many bytes are read as the setting ``digest_limit`` says (default 1 GiB, 0 for
+none); more would keep a machine busy after the run. A digest counts only if fstat before and
 after reading are equal and both are the version: inode and size as the writer
 left them, and mtime and ctime too, or a change of them that evidence explains
 (a traced rename, link, chmod or utime; the engine's own word that it touched or
@@ -17,6 +17,9 @@ import json
 import os
 import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from provio.engines.settings import effective
+from provio.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,7 +68,7 @@ def take_digests(
     known = _read(spool / _NAME)
     wanted = {v.version: _identity(v, files[v.file]) for v in versions if _eligible(v, files.get(v.file))}
     spans = {i: (explained or {}).get(v.file, ()) for v in versions if (i := wanted.get(v.version))}
-    budget = _limit()
+    budget = _limit(spool.parent.parent)
     taken: dict[Identity, str] = {}
     for identity in sorted(set(wanted.values()) - known.keys(), key=lambda i: (i.size, i.path)):
         if identity.size > budget:
@@ -79,9 +82,13 @@ def take_digests(
     return {version: known[i] for version, i in wanted.items() if i in known}
 
 
-def _limit() -> int:
-    text = os.environ.get("PROVIO_DIGEST_LIMIT", "")
-    return int(text) if text.isdigit() else DEFAULT_LIMIT
+def _limit(store: Path) -> int:
+    """Return the setting; a file of settings that cannot be read does not keep a run from its seal."""
+    try:
+        value = effective(store)["digest_limit"].value
+    except UsageError:
+        return DEFAULT_LIMIT
+    return value if isinstance(value, int) else DEFAULT_LIMIT
 
 
 def _eligible(version: Version, file: FileSeen | None) -> bool:
