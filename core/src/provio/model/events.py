@@ -8,6 +8,7 @@ version may add some); a newer ``v`` is refused.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar
@@ -242,9 +243,15 @@ def from_json(data: Mapping[str, Any]) -> Event:
     if cls is None:
         raise ValueError(f"unknown event type {data.get('type')!r}")
     try:
-        return cls(**{f.name: _typed(f.name, data[f.name]) for f in fields(cls) if f.name in data})
+        return cls(**{name: _typed(name, data[name]) for name in _names(cls) if name in data})
     except TypeError as error:
         raise ValueError(str(error)) from None
+
+
+@functools.cache
+def _names(cls: type[Any]) -> frozenset[str]:
+    """Return a dataclass's fields; asked for once per class, not per line of a large run."""
+    return frozenset(f.name for f in fields(cls))
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -260,5 +267,5 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def _record(cls: type[T], data: Mapping[str, Any]) -> T:
-    known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
+    known = _names(cls)
     return cls(**{k: v for k, v in data.items() if k in known})

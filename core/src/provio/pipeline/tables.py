@@ -25,6 +25,7 @@ from provio.model.tables import TABLES
 from provio.model.wire import Op
 from provio.pipeline.clock import Clock
 from provio.pipeline.frame import MAPPED_READ, MAPPED_WRITE, OP_NAMES, Frame
+from provio.tracers.records import lookup
 
 if TYPE_CHECKING:
     from provio.pipeline.assemble import Assembled
@@ -359,30 +360,42 @@ def _versions(
 
 
 def _derivations(facts: Facts, accesses: Accesses, owners: Sequence[str | None]) -> Table:
-    reads = np.flatnonzero(np.isin(accesses.op, (*_READS, Op.COPY_RANGE)) & (accesses.version >= 0))
-    columns = (accesses.epoch[reads], accesses.version[reads], accesses.bytes[reads])
-    moved: Counter[tuple[int, int]] = Counter()
-    for epoch, version, size in zip(*(c.tolist() for c in columns), strict=True):
-        moved[epoch, version] += size
-    writer = {v.version: v.writer for v in facts.versions}
-    steps: dict[tuple[str, ...], str] = {}
-    rows = []
+    writer = [v.writer for v in sorted(facts.versions, key=lambda v: v.version)]
+    known: dict[tuple[str, ...], tuple[str, int]] = {}
     for d in facts.derivations:
-        epoch = writer[d.output]
-        via = tuple(d.via)
-        text = steps.get(via) or steps.setdefault(via, _json(via))
-        size = moved.get((_reader(via, epoch), d.input), -1)
-        rows.append((d.output, d.input, owners[epoch] if epoch >= 0 else None, str(d.confidence), size, text))
-    return _columns("derivations", rows)
+        if d.via not in known:
+            known[d.via] = (_json(d.via), _reader(d.via))
+    epochs = [writer[d.output] for d in facts.derivations]
+    readers = [known[d.via][1] for d in facts.derivations]
+    inputs = [d.input for d in facts.derivations]
+    return {
+        "output": [d.output for d in facts.derivations],
+        "input": inputs,
+        "attempt": [owners[e] if e >= 0 else None for e in epochs],
+        "confidence": [str(d.confidence) for d in facts.derivations],
+        "bytes": _bytes_read(accesses, [r if r >= 0 else e for r, e in zip(readers, epochs, strict=True)], inputs),
+        "via": [known[d.via][0] for d in facts.derivations],
+    }
 
 
-def _reader(via: Sequence[str], writer: int) -> int:
-    """Return the epoch that read the input: the first of the proof, else the writer itself."""
+def _bytes_read(accesses: Accesses, epochs: Sequence[int], versions: Sequence[int]) -> Ints:
+    """Return how many bytes each epoch read of each version, -1 where it read none itself."""
+    reads = np.flatnonzero(np.isin(accesses.op, (*_READS, Op.COPY_RANGE)) & (accesses.version >= 0))
+    span = int(accesses.version.max(initial=0)) + 1
+    keys, at = np.unique(accesses.epoch[reads] * span + accesses.version[reads], return_inverse=True)
+    moved = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(moved, at, accesses.bytes[reads])
+    wanted = np.array(epochs, dtype=np.int64) * span + np.array(versions, dtype=np.int64)
+    return lookup(keys, wanted, moved)
+
+
+def _reader(via: Sequence[str]) -> int:
+    """Return the epoch that read the input: the first of the proof, -1 for the writer itself."""
     for step in via:
         kind, _, number = step.partition(":")
         if kind == "epoch" and number.isdigit():
             return int(number)
-    return writer
+    return -1
 
 
 def coverage_json(facts: Facts) -> dict[str, int]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from provio.errors import EvidenceError
 from provio.model.wire import BLOCK_MAGIC, FORMAT_MINOR, HEADER_SIZE, BlockKind, RecordType
 from provio.tracers.layout import BLOCK, IO, RECORDS, UNIT
-from provio.tracers.spool_files import Header, IoFile, open_io_file
+from provio.tracers.spool_files import Batch, open_io_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -176,14 +176,11 @@ def read_records(paths: Sequence[Path]) -> Records:
     reader = _Reader()
     for path in sorted(paths):
         try:
-            file = open_io_file(path)
+            reader.add(path)
         except EvidenceError as error:
             if "format version" in error.message:
                 raise
             reader.damage.append(Damage(path, 0, 0, error.message))
-            continue
-        if file is not None:
-            reader.add(file)
     return reader.finish()
 
 
@@ -194,9 +191,9 @@ class _Reader:
         self.damage: list[Damage] = []
         self._files: list[SpoolFile] = []
         self._io: list[tuple[SpoolFile, IoFile, Sequence[tuple[int, int]]]] = []
+        self._batch = Batch(_BATCH)
         self._pending: list[tuple[SpoolFile, IoFile]] = []
-        self._pending_bytes = 0
-        self._next_base = 0
+        self._batch_base = self._next_base = 0
         self._parts: dict[RecordType, list[Rows]] = {t: [] for t in RECORDS if t != RecordType.STRING}
         self._addrs: dict[RecordType, list[Ints]] = {t: [] for t in RECORDS}
         self._numbers: dict[bytes, int] = {b"": 0}
@@ -204,41 +201,38 @@ class _Reader:
         self._truncated: set[int] = set()
         self._segments: list[tuple[int, int, int, int, int]] = []
 
-    def add(self, file: IoFile) -> None:
-        """Take a file; it is decoded with its neighbours when enough bytes are there."""
-        spool = SpoolFile(file.header, self._next_base, file.size)
-        self._files.append(spool)
-        self._next_base += -(-file.size // UNIT) + 1
-        if isinstance(file.data, mmap.mmap):
-            self._flush()
-            self._decode(file.data, [(spool, file, 0)])
+    def add(self, path: Path) -> None:
+        """Take a file; it is decoded with its neighbours when the batch is full."""
+        file = open_io_file(path, self._batch)
+        if file is None:
             return
-        self._pending.append((spool, file))
-        self._pending_bytes += file.size
-        if self._pending_bytes >= _BATCH:
-            self._flush()
+        if file.data is self._batch.data:
+            spool = SpoolFile(file.header, self._batch_base + file.offset // UNIT, file.size)
+            self._next_base = self._batch_base + self._batch.used // UNIT
+            self._files.append(spool)
+            self._pending.append((spool, file))
+            return
+        self._flush()
+        spool = SpoolFile(file.header, self._next_base, file.size)
+        self._next_base += -(-file.size // UNIT) + 1
+        self._batch_base = self._next_base
+        self._files.append(spool)
+        self._decode(file.data, spool.base, [(spool, file)])
 
     def _flush(self) -> None:
-        """Decode what is pending from one joined buffer, laid out as the addresses are."""
-        if not self._pending:
-            return
-        first = self._pending[0][0].base
-        pieces: list[bytes] = []
-        placed: list[tuple[SpoolFile, IoFile, int]] = []
-        for spool, file in self._pending:
-            assert isinstance(file.data, bytes)
-            placed.append((spool, file, (spool.base - first) * UNIT))
-            pieces.extend((file.data, b"\0" * (UNIT + -file.size % UNIT)))
-        self._pending, self._pending_bytes = [], 0
-        self._decode(b"".join(pieces), placed)
+        """Decode what is pending; a batch that holds I/O blocks stays until they were asked for."""
+        if self._pending:
+            self._decode(self._batch.data, self._batch_base, self._pending)
+            self._pending, self._batch = [], Batch(_BATCH)
+        self._batch_base = self._next_base
 
-    def _decode(self, data: bytes | mmap.mmap, placed: Sequence[tuple[SpoolFile, IoFile, int]]) -> None:
-        shift = placed[0][0].base  # the buffer begins at the first file
+    def _decode(self, data: mmap.mmap, shift: int, placed: Sequence[tuple[SpoolFile, IoFile]]) -> None:
+        """Decode files that lie in one piece of memory, whose first byte has the address ``shift``."""
         walker = _Walker(data, shift, self.damage)
-        for spool, file, offset in placed:
-            spans = walker.file(spool, offset)
+        for spool, file in placed:
+            spans = walker.file(spool, file.offset)
             if spans:
-                self._io.append((spool, file, [(a - offset, b - offset) for a, b in spans]))
+                self._io.append((spool, file, spans))
         self._segments.extend(walker.segments)
         units = np.frombuffer(data, dtype="V16", count=len(data) // UNIT)
         for kind, layout in RECORDS.items():
@@ -251,7 +245,7 @@ class _Reader:
                 self._parts[kind].append(rows)
         walker.release()
 
-    def _intern(self, data: bytes | mmap.mmap, at: Ints, rows: Rows) -> None:
+    def _intern(self, data: mmap.mmap, at: Ints, rows: Rows) -> None:
         """Number the distinct strings; a length beyond its record is cut to the record."""
         starts = at * UNIT + 8
         room = rows["units"].astype(np.int64) * UNIT - 8
@@ -306,7 +300,7 @@ class _Walker:
     addresses; ``segments`` holds (address, pid, tid, image address, epoch address).
     """
 
-    def __init__(self, data: bytes | mmap.mmap, shift: int, damage: list[Damage]) -> None:
+    def __init__(self, data: mmap.mmap, shift: int, damage: list[Damage]) -> None:
         self._data = data
         self._shift = shift
         self._damage = damage

@@ -10,15 +10,20 @@ import mmap
 import os
 import struct
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from provio.errors import EvidenceError
 from provio.model.wire import FILE_MAGIC, FORMAT_MAJOR, HEADER_SIZE, Layout
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _HEADER: Final = struct.Struct("<8sHHIBBHI16s16s16sQQ64sQQQ")
 OLDEST_MAJOR: Final = 1
 """Readers accept the current major version and the one before (there is none before 1)."""
+
+UNIT: Final = 16
+"""Bytes per unit of a reference, and the alignment of everything."""
 
 MAP_FROM: Final = 32 << 20
 """Bytes from which a file is memory-mapped instead of read."""
@@ -50,15 +55,53 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class IoFile:
-    """An I/O file that was accepted: its header and its used bytes (header included)."""
+    """An I/O file that was accepted.
+
+    Attributes:
+        header: its header.
+        data: memory that holds its used bytes (header included) from ``offset`` on.
+        size: how many.
+    """
 
     header: Header
-    data: bytes | mmap.mmap
+    data: mmap.mmap
+    offset: int
     size: int
 
 
-def open_io_file(path: Path) -> IoFile | None:
-    """Open one I/O file.
+class Batch:
+    """Memory into which many small files are read one after the other, each at a multiple of 16 bytes.
+
+    Anonymous and untouched until used; slices of it are ``bytes``, as of a mapped file.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.data = mmap.mmap(-1, room)
+        self.data.madvise(mmap.MADV_HUGEPAGE)
+        self.used = 0
+        self._room = room
+
+    def fits(self, size: int) -> bool:
+        """Tell whether a file of so many bytes can be added."""
+        return self.used + size + UNIT <= self._room
+
+    def read(self, descriptor: int, first: bytes, size: int) -> tuple[int, int]:
+        """Read a file whose first bytes are known; return where it stands and how long it is."""
+        offset = self.used
+        self.data[offset : offset + len(first)] = first
+        done = len(first)
+        with memoryview(self.data) as view:
+            while done < size:
+                got = os.preadv(descriptor, [view[offset + done : offset + size]], done)
+                if not got:
+                    break
+                done += got
+        self.used += -(-done // UNIT) * UNIT + UNIT  # a unit of zeros keeps files apart
+        return offset, done
+
+
+def open_io_file(path: Path, batch: Batch) -> IoFile | None:
+    """Open one I/O file: read it into the batch, or map it if it is large or does not fit.
 
     Returns:
         The file, or None where a tracer made it and wrote nothing yet (all
@@ -75,22 +118,22 @@ def open_io_file(path: Path) -> IoFile | None:
             f"{path}: cannot be opened: {error.strerror}", hint="check the permissions of the store"
         ) from error
     try:
-        return _accept(path, descriptor)
+        return _accept(path, descriptor, batch)
     finally:
         os.close(descriptor)
 
 
-def _accept(path: Path, descriptor: int) -> IoFile | None:
+def _accept(path: Path, descriptor: int, batch: Batch) -> IoFile | None:
     size = os.fstat(descriptor).st_size
     first = os.pread(descriptor, HEADER_SIZE, 0)
     if not any(first[:16]):
-        return _unwritten(path, descriptor, size)
+        _check_unwritten(path, descriptor, size)
+        return None
     header = _parse(path, first)
     used = _used(header, size)
-    if used >= MAP_FROM:
-        return IoFile(header, mmap.mmap(descriptor, size, access=mmap.ACCESS_READ), used)
-    rest = os.pread(descriptor, used - HEADER_SIZE, HEADER_SIZE)
-    return IoFile(header, first + rest, HEADER_SIZE + len(rest))
+    if used >= MAP_FROM or not batch.fits(used):
+        return IoFile(header, mmap.mmap(descriptor, size, access=mmap.ACCESS_READ), 0, used)
+    return IoFile(header, batch.data, *batch.read(descriptor, first, used))
 
 
 def _used(header: Header, size: int) -> int:
@@ -100,7 +143,7 @@ def _used(header: Header, size: int) -> int:
     return size
 
 
-def _unwritten(path: Path, descriptor: int, size: int) -> None:
+def _check_unwritten(path: Path, descriptor: int, size: int) -> None:
     """Accept a file without a header only if nothing at all is in it."""
     try:
         start = os.lseek(descriptor, 0, os.SEEK_DATA)
