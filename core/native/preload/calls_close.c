@@ -10,8 +10,8 @@
 void closing_begin(struct pv_thread *t, int fd, struct pv_closing *c) {
     c->known = 0;
     const struct pv_slot *slot = slot_find(fd);
-    if (!slot || !slot->file || slot->file->refs != 1) return;
-    if (slot->file->kind == PROVIO_KIND_FILE || (slot->file->bits & PV_LAZY)) c->known = stat_fd(fd, &c->st);
+    if (!slot || !slot->file || slot->file->refs != 1 || !slot->file->opens) return;
+    if (slot->file->kind == PROVIO_KIND_FILE) c->known = stat_fd(fd, &c->st);
     if (c->known) account_check(t, fd, slot->file, &c->st);
 }
 
@@ -56,7 +56,8 @@ void calls_duped(struct pv_thread *t, int from, int to) {
     if (from == to) return;
     struct pv_slot *slot = slot_find(from);
     if (!slot) {
-        handle_slow(t, from); /* adopts it */
+        struct pv_file *adopted = file_adopt(t, from); /* its record waits for its first use */
+        if (adopted) slot_set(t, from, adopted);
         slot = slot_find(from);
     }
     if (slot && slot->file)

@@ -16,6 +16,11 @@ static int mode_flags(const char *mode) {
     return flags | access;
 }
 
+/* For stream_mark(): a stream with nothing to write out is not looked at. */
+static size_t all_pending(FILE *fp) {
+    return stream_pending(fp) > 0 ? SIZE_MAX >> 1 : 0;
+}
+
 static int wanted(void) {
     return pv_thread() || pv_vforked();
 }
@@ -44,7 +49,7 @@ PV_ALIAS(tmpfile64, tmpfile);
  * Returns errno of a failed flush: libc drops the bytes, the caller must say so. */
 static int settle(struct pv_thread *t, FILE *fp, struct pv_closing *c) {
     int error = 0;
-    struct pv_mark m = stream_mark(fp, SIZE_MAX >> 1);
+    struct pv_mark m = stream_mark(fp, all_pending(fp));
     const struct pv_slot *slot = slot_find(fp->_fileno);
     c->known = 0;
     if (m.pending > 0) {
@@ -90,7 +95,7 @@ PV_ALIAS(_IO_popen, popen);
 PV_EXPORT int pclose(FILE *fp) {
     struct pv_thread *t = pv_thread();
     if (t && fp->_fileno >= 0) {
-        struct pv_mark m = stream_mark(fp, SIZE_MAX >> 1);
+        struct pv_mark m = stream_mark(fp, all_pending(fp));
         if (m.pending > 0)
             account_bytes(t, fp->_fileno, PV_WRITE, m.begin, PV_AT_CURSOR, (uint64_t)m.pending);
         slot_clear(t, fp->_fileno, NULL);
@@ -125,7 +130,7 @@ static int flushed(FILE *fp, int (*flush)(FILE *)) {
         if (t) streams_flushed(t, pv_now());
         return flush(NULL);
     }
-    struct pv_mark m = stream_mark(fp, SIZE_MAX >> 1);
+    struct pv_mark m = stream_mark(fp, all_pending(fp));
     int r = flush(fp);
     stream_wrote(fp, &m, 0);
     if (t && m.avail > 0 && fp->_fileno >= 0) offset_set(t, fp->_fileno, PV_UNKNOWN);
@@ -185,7 +190,7 @@ PV_ALIAS(fsetpos64, fsetpos);
 /* Turning buffering off writes out what is pending. */
 PV_EXPORT int setvbuf(FILE *fp, char *buffer, int mode, size_t size) {
     pv_thread();
-    struct pv_mark m = stream_mark(fp, SIZE_MAX >> 1);
+    struct pv_mark m = stream_mark(fp, all_pending(fp));
     int r = pv_real.setvbuf(fp, buffer, mode, size);
     stream_wrote(fp, &m, 0);
     return r;

@@ -15,6 +15,7 @@
 static struct pv_slot first_chunk[PV_SLOTS];
 struct pv_slot *pv_slots[PV_CHUNKS] = {first_chunk};
 uint32_t pv_forks;
+static int highest = -1; /* descriptor that was ever known */
 
 #define POOL_CHUNK (64 * 1024)
 struct pool {
@@ -135,6 +136,7 @@ void slot_set(struct pv_thread *t, int fd, struct pv_file *file) {
         return;
     }
     if (slot->key) slot_clear(t, fd, NULL); /* closed behind our back */
+    if (fd > highest) highest = fd;
     slot->file = file;
     slot->stream = NULL;
     slot->counted = 0;
@@ -148,7 +150,5 @@ void slot_foreign(struct pv_thread *t, int fd) {
 }
 
 int slot_limit(void) {
-    for (int chunk = PV_CHUNKS - 1; chunk >= 0; chunk--)
-        if (pv_slots[chunk]) return (chunk + 1) * PV_SLOTS;
-    return 0;
+    return highest + 1;
 }
