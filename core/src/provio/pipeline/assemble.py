@@ -8,17 +8,19 @@ here; ``images``, ``touches``, ``files``, ``channels`` and ``gather`` each do on
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from provio.model.evidence import Evidence, Touch
+from provio.model.evidence import Evidence, Image, Touch
+from provio.model.wire import Op
 from provio.pipeline.categories import Categories
 from provio.pipeline.channels import build_channels
 from provio.pipeline.files import Files, number_files
+from provio.pipeline.foreign import wire_files
 from provio.pipeline.frame import OP_NAMES, Frame
 from provio.pipeline.gather import evidence_gaps, process_gaps
 from provio.pipeline.images import ImageTable, build_images
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from provio.model.gaps import Gap
     from provio.model.runs import RunRecord
     from provio.pipeline.spoolread import SpoolListing
+    from provio.plugins.guard import Guard
 
 Progress = Callable[[str], None]
 
@@ -60,7 +63,11 @@ class Assembled:
 
 
 def assemble(
-    run: RunRecord, events: Sequence[Event], gaps: Sequence[Gap], listing: SpoolListing
+    run: RunRecord,
+    events: Sequence[Event],
+    gaps: Sequence[Gap],
+    listing: SpoolListing,
+    guard: Guard | None = None,
 ) -> Assembled:
     """Read the I/O files of a spool and build the evidence.
 
@@ -69,12 +76,13 @@ def assemble(
         events: what engines said, in a fixed order.
         gaps: what is missing from those events.
         listing: the spool's files.
+        guard: calls plugins, which may read files of other tracers; None: no plugins.
 
     Raises:
         EvidenceError: an I/O file of a newer format.
     """
     with no_collection():
-        records = read_records(listing.io)
+        records = _records(run, listing, guard)
         boots, boot_names = _boots(records)
         unknown = unknown_owners(records)
         table = build_images(records, unknown)
@@ -84,7 +92,7 @@ def assemble(
         files = number_files(touches.frame, records.strings, boot_names, events, rules)
         frame = _data_first(touches.frame, files)
         channels, moved = build_channels(records, touches.handles, boots)
-        images = [replace(i, channel_bytes=moved[i.image]) if i.image in moved else i for i in table.images]
+        images = _with_bytes(table.images, frame, moved)
         state = liveness(run, events, images)
         found = [*gaps, *evidence_gaps(records, table, listing)]
         alive = still_alive(images)
@@ -102,6 +110,24 @@ def assemble(
             over=state == Liveness.OVER,
         )
         return Assembled(run, evidence, frame, files, table, touches.handles, records, state, alive)
+
+
+def _with_bytes(images: Sequence[Image], frame: Frame, channels: Mapping[int, int]) -> list[Image]:
+    """Tell each image what we recorded of it, to compare with what the kernel counted."""
+    files = np.zeros(len(images), dtype=np.int64)
+    moved = np.flatnonzero(np.isin(frame.op, (Op.READ, Op.WRITE)) & (frame.image >= 0))
+    np.add.at(files, frame.image[moved], frame.bytes[moved])
+    return [
+        replace(i, file_bytes=size, channel_bytes=channels.get(i.image, 0))
+        for i, size in zip(images, files.tolist(), strict=True)
+    ]
+
+
+def _records(run: RunRecord, listing: SpoolListing, guard: Guard | None) -> Records:
+    if guard is None:
+        return read_records(listing.io)
+    with wire_files(listing.io, run, guard) as paths:
+        return read_records(paths)
 
 
 @contextmanager

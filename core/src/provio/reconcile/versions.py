@@ -1,0 +1,258 @@
+"""The contents that a file had, and which of them each access met.
+
+A version is what stands between two writers. One open file description that
+writes makes one version: descriptors that came over fork, exec or to another
+thread (flags INHERITED, ADOPTED, CONTINUED) go on with the version that its
+open began. A rename moves the current version to its new name and ends what it
+replaced; the last unlink ends it. What a reader finds at its open (size and
+mtime) must be what the last writer left at its close; where it is not, somebody
+unseen wrote, and that content is an external version (ordinal 0 if first).
+
+Only data files have versions. Failed operations meet none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from provio.model.events import EngineFile
+from provio.model.facts import Access, Version
+from provio.model.wire import HandleFlags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from provio.model.events import Event
+    from provio.model.evidence import Evidence, Touch
+
+WRITES: Final = frozenset({"write", "create", "truncate", "mapped-write", "fallocate"})
+CONTENT_WRITES: Final = frozenset({"write", "mapped-write"})
+READS: Final = frozenset({"read", "mapped-read", "copy_range"})
+_NAMES: Final = frozenset({"rename", "link", "unlink", "exchange"})
+_TIMES: Final = frozenset({"utime"})
+_CARRIED: Final = int(HandleFlags.ADOPTED | HandleFlags.INHERITED | HandleFlags.CONTINUED)
+_FRESH: Final = int(HandleFlags.CREATED | HandleFlags.TRUNCATED)
+_APPEND: Final = int(HandleFlags.APPEND)
+
+
+@dataclass(slots=True)
+class Found:
+    """Versions in order of file and time, the accesses joined to them, and what appending kept.
+
+    Attributes:
+        kept: (new version, old version) where the old content stayed within the new.
+    """
+
+    versions: list[Version] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    kept: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A version being made. ``moved``: bytes by epoch, to name its writer."""
+
+    path: bytes
+    begun: int
+    closed: int = 0
+    until: int = 0
+    size: int = -1
+    mtime: int = -1
+    ctime: int = -1
+    ended: str = ""
+    external: bool = False
+    appended: bool = False
+    mapped: bool = False
+    moved: dict[int, int] = field(default_factory=dict)
+    touches: list[int] = field(default_factory=list)
+
+
+def find_versions(evidence: Evidence, events: Sequence[Event]) -> Found:
+    """Return the versions of every data file and the version that each touch met."""
+    wanted = {f.file for f in evidence.files if f.category == "data" and f.kind == "file"}
+    rows: dict[int, list[Touch]] = defaultdict(list)
+    replaced: dict[int, list[int]] = defaultdict(list)
+    for touch in evidence.touches:
+        if touch.err:
+            continue
+        if touch.file in wanted:
+            rows[touch.file].append(touch)
+        if touch.op == "rename" and touch.other >= 0 and touch.other != touch.file:
+            replaced[touch.other].append(touch.last)
+    deleted = _engine_acts(events, "delete", "clean")
+    retimed = _engine_acts(events, "touch")
+    found = Found()
+    for file in sorted(rows.keys() | (replaced.keys() & wanted)):
+        story = _Story(sorted(rows.get(file, ()), key=_moment), retimed)
+        story.tell()
+        story.end_by(replaced.get(file, ()), "replaced")
+        story.end_by((at for path in story.names for at in deleted.get(path, ())), "unlinked")
+        _number(file, story.drafts, found)
+    return found
+
+
+def _moment(touch: Touch) -> tuple[int, int, int]:
+    """Order by when a touch met content: one that truncates at its open, others at their first call."""
+    begins = touch.opened if touch.op in WRITES and touch.flags & _FRESH and touch.opened else touch.first
+    return begins, touch.last, touch.touch
+
+
+def _engine_acts(events: Sequence[Event], *actions: str) -> dict[bytes, list[int]]:
+    """Return by path when the engine itself did something to a file."""
+    acts: dict[bytes, list[int]] = defaultdict(list)
+    for e in events:
+        if isinstance(e, EngineFile) and e.action in actions:
+            acts[os.fsencode(e.path)].append(e.stamp.mono)
+    return acts
+
+
+class _Story:
+    """One file's versions, told in order of time."""
+
+    def __init__(self, touches: list[Touch], retimed: Mapping[bytes, list[int]]) -> None:
+        self.drafts: list[_Draft] = []
+        self.names = {t.path for t in touches}
+        self._touches = touches
+        self._links = 1
+        self._retimed = sorted(at for name in self.names for at in retimed.get(name, ()))
+
+    def tell(self) -> None:
+        for touch in self._touches:
+            if touch.op in WRITES:
+                self._write(touch)
+            elif touch.op in READS:
+                self._read(touch)
+            elif touch.op in _NAMES:
+                self._rename(touch)
+            elif touch.op in _TIMES:
+                self._retimed.append(touch.last)
+
+    def end_by(self, moments: Iterable[int], how: str) -> None:
+        """End the version that was current at the first of these moments."""
+        for at in sorted(moments):
+            current = self._current(at)
+            if current is not None and not current.ended:
+                current.until, current.ended = at, how
+                return
+
+    def _current(self, at: int) -> _Draft | None:
+        for draft in reversed(self.drafts):
+            if draft.begun <= at:
+                return draft
+        return None
+
+    def _write(self, touch: Touch) -> None:
+        begun = _moment(touch)[0]
+        current = self.drafts[-1] if self.drafts else None
+        if current is None or current.ended or not self._continues(current, touch):
+            if current is None and not touch.flags & _FRESH:
+                current = self._as_found(touch)
+            if current is not None and not current.ended:
+                current.until, current.ended = begun, "overwritten"
+            kept = bool(current is not None and touch.flags & _APPEND and not touch.flags & _FRESH)
+            current = _Draft(path=touch.path, begun=begun, appended=kept)
+            self.drafts.append(current)
+        self._add(current, touch)
+
+    @staticmethod
+    def _continues(current: _Draft, touch: Touch) -> bool:
+        """Tell whether a write goes on with the current version: it is of the same open file."""
+        if current.external:
+            return False
+        if touch.flags & _CARRIED:
+            return True
+        if touch.flags & _FRESH:
+            return False
+        return touch.epoch in current.moved and touch.opened < current.closed
+
+    @staticmethod
+    def _add(current: _Draft, touch: Touch) -> None:
+        current.moved[touch.epoch] = current.moved.get(touch.epoch, 0) + touch.bytes
+        current.mapped |= touch.op == "mapped-write"
+        end = max(touch.closed, touch.last)
+        if end >= current.closed:
+            current.closed = end
+            if touch.mtime_close >= 0:
+                current.size, current.mtime, current.ctime = (
+                    touch.size_close,
+                    touch.mtime_close,
+                    touch.ctime_close,
+                )
+            elif touch.op in CONTENT_WRITES:
+                current.size = current.mtime = current.ctime = -1
+        current.touches.append(touch.touch)
+
+    def _as_found(self, touch: Touch) -> _Draft | None:
+        """Begin with the content that was there before the first writer, if there was any."""
+        if touch.size_open == 0 or (touch.size_open < 0 and not touch.flags & _APPEND):
+            return None
+        return self._external(touch)
+
+    def _external(self, touch: Touch) -> _Draft:
+        draft = _Draft(
+            path=touch.path, begun=0 if not self.drafts else self.drafts[-1].closed + 1, external=True,
+            size=touch.size_open, mtime=touch.mtime_open, ctime=touch.ctime_open,
+        )  # fmt: skip
+        if self.drafts and not self.drafts[-1].ended:
+            self.drafts[-1].until, self.drafts[-1].ended = draft.begun, "overwritten"
+        self.drafts.append(draft)
+        return draft
+
+    def _read(self, touch: Touch) -> None:
+        met = self._current(touch.first) or self._current(touch.last)
+        if met is None or (met is self.drafts[-1] and self._changed_unseen(met, touch)):
+            met = self._external(touch)
+        if met.external and met.mtime < 0:
+            met.size, met.mtime, met.ctime = touch.size_open, touch.mtime_open, touch.ctime_open
+        met.touches.append(touch.touch)
+
+    def _changed_unseen(self, met: _Draft, touch: Touch) -> bool:
+        """Tell whether the reader found another mtime than the writer left, and nobody set it meanwhile."""
+        known = met.mtime >= 0 and touch.mtime_open >= 0 and not met.mapped
+        if not known or touch.opened <= met.closed or met.mtime == touch.mtime_open:
+            return False
+        return not any(met.begun <= at <= touch.opened for at in self._retimed)
+
+    def _rename(self, touch: Touch) -> None:
+        self.names.add(touch.path2)
+        current = self._current(touch.last)
+        if touch.op == "link":
+            self._links += 1
+        elif touch.op == "unlink":
+            self._links -= 1
+            if self._links <= 0 and current is not None and not current.ended:
+                current.until, current.ended = touch.last, "unlinked"
+        elif current is not None and touch.path2:
+            current.path = touch.path2
+
+
+def _number(file: int, drafts: Sequence[_Draft], found: Found) -> None:
+    ordinal = 0 if drafts and drafts[0].external else 1
+    for draft in drafts:
+        number = len(found.versions)
+        found.versions.append(_finished(number, file, ordinal, draft))
+        if draft.appended:
+            found.kept.append((number, number - 1))
+        found.accesses.extend(Access(touch, number) for touch in draft.touches)
+        ordinal += 1
+
+
+def _finished(number: int, file: int, ordinal: int, draft: _Draft) -> Version:
+    moved = draft.moved
+    return Version(
+        version=number,
+        file=file,
+        ordinal=ordinal,
+        writer=max(moved, key=lambda e: (moved[e], e)) if moved else -1,
+        path=draft.path,
+        begun=draft.begun,
+        closed=draft.closed,
+        until=draft.until,
+        size=draft.size,
+        mtime=draft.mtime,
+        ctime=draft.ctime,
+        ended=draft.ended,
+    )
