@@ -55,7 +55,6 @@ extern const char *const pv_wire_names[PV_WIRES]; /* with the '=' */
 struct pv_settings {
     int enabled; /* there is a task and a spool: children get them, whether or not this image is recorded */
     const char *value[PV_WIRES]; /* "" where it was not given */
-    char text[12288];
 };
 extern struct pv_settings pv_settings;
 void pv_settings_take(char **envp);

@@ -162,22 +162,23 @@ static void find_vdso(void)
     }
 }
 
-/* Only stores pointers that are always the same, so two threads may race here. */
+/*
+ * The names of the table's fields in their order, one after the other: text
+ * needs no relocation, which an array of pointers would at every start.
+ * Only stores pointers that are always the same, so two threads may race here.
+ */
 void pv_lookup_real(void)
 {
-    static const struct {
-        const char *name;
-        size_t at;
-    } wanted[] = {
-#define PV_REAL(result, name, arguments) {#name, offsetof(struct pv_real_table, name)},
+    static const char names[] =
+#define PV_REAL(result, name, arguments) #name "\0"
 #include "real_calls.def"
 #include "real_process.def"
 #undef PV_REAL
-    };
+        ;
     struct symbols objects[NEXT_OBJECTS];
     size_t n = next_objects(objects);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        *(void **)((char *)&pv_real + wanted[i].at) = find_next(objects, n, wanted[i].name);
+    void **field = (void **)&pv_real;
+    for (const char *name = names; *name; name += pv_length(name) + 1) *field++ = find_next(objects, n, name);
     find_vdso();
 }
 

@@ -82,20 +82,13 @@ static size_t pem_line(struct view v, size_t i, const char *begin)
     return to + 5;
 }
 
-static void hide_pem(struct view v, struct pv_text *out)
+static size_t pem_key(struct view v, size_t i, size_t *begin)
 {
-    for (size_t i = 0; i < v.n;) {
-        size_t end = pem_line(v, i, "-----BEGIN ");
-        if (!end) {
-            keep(out, v, i, i + 1);
-            i++;
-            continue;
-        }
-        size_t close = 0;
-        while (end < v.n && !(close = pem_line(v, end, "-----END "))) end++;
-        hide(out);
-        i = close ? close : v.n;
-    }
+    size_t end = at(v, i) == '-' ? pem_line(v, i, "-----BEGIN ") : 0, close = 0;
+    *begin = i;
+    if (!end) return 0;
+    while (end < v.n && !(close = pem_line(v, end, "-----END "))) end++;
+    return close ? close : v.n;
 }
 
 /* --- rule 2: what follows a secret name --- */
@@ -210,7 +203,8 @@ static size_t value_after(struct view v, size_t from, size_t to, size_t *begin)
     return word_end(v, sign);
 }
 
-static void hide_named(struct view v, struct pv_text *out)
+/* Returns how far the text has been copied; 0: there was nothing to hide. */
+static size_t hide_named(struct view v, struct pv_text *out)
 {
     size_t done = 0, begin, end;
     for (size_t i = 0, to; i < v.n; i = to) {
@@ -224,7 +218,7 @@ static void hide_named(struct view v, struct pv_text *out)
         hide(out);
         done = end;
     }
-    if (done < v.n) keep(out, v, done, v.n);
+    return done;
 }
 
 /* --- rules 3 and 4: scheme://user:password@, and Bearer --- */
@@ -260,18 +254,18 @@ static size_t bearer_value(struct view v, size_t i, size_t *begin)
     return to - *begin >= 8 ? to : 0;
 }
 
-static void hide_part(struct view v, struct pv_text *out, size_t (*part)(struct view, size_t, size_t *))
+/* `part` tells where a secret at i begins and ends, 0: there is none at i. */
+static size_t hide_part(struct view v, struct pv_text *out, size_t (*part)(struct view, size_t, size_t *))
 {
-    for (size_t i = 0, begin, end; i < v.n;) {
-        if ((end = part(v, i, &begin)) != 0) {
-            keep(out, v, i, begin);
-            hide(out);
-            i = end;
-        } else {
-            keep(out, v, i, i + 1);
-            i++;
-        }
+    size_t done = 0, begin, end;
+    for (size_t i = 0; i < v.n; i++) {
+        if (!(end = part(v, i, &begin))) continue;
+        keep(out, v, done, begin);
+        hide(out);
+        done = end;
+        i = end - 1;
     }
+    return done;
 }
 
 /* --- rule 5: tokens of known shape --- */
@@ -317,40 +311,46 @@ static size_t token_at(struct view v, size_t i, size_t *begin)
 
 /* --- all together --- */
 
-static struct view pass(struct view v, char *to, size_t room, void (*rule)(struct view, struct pv_text *))
+#define LONGEST 65536
+typedef size_t rule(struct view, struct pv_text *);
+
+static size_t hide_keys(struct view v, struct pv_text *out)
 {
-    struct pv_text out = pv_text_on(to, room);
-    rule(v, &out);
+    return hide_part(v, out, pem_key);
+}
+
+static size_t hide_urls(struct view v, struct pv_text *out)
+{
+    return hide_part(v, out, url_password);
+}
+
+static size_t hide_bearers(struct view v, struct pv_text *out)
+{
+    return hide_part(v, out, bearer_value);
+}
+
+static size_t hide_tokens(struct view v, struct pv_text *out)
+{
+    return hide_part(v, out, token_at);
+}
+
+/* The text itself where the rule finds nothing, which is nearly always. */
+static struct view pass(struct view v, char *to, rule *apply)
+{
+    struct pv_text out = pv_text_on(to, LONGEST);
+    size_t done = apply(v, &out);
+    if (!done && out.at == to) return v;
+    if (done < v.n) keep(&out, v, done, v.n);
     return (struct view){to, (size_t)(out.at - to)};
 }
 
-static void hide_urls(struct view v, struct pv_text *out)
-{
-    hide_part(v, out, url_password);
-}
-
-static void hide_bearers(struct view v, struct pv_text *out)
-{
-    hide_part(v, out, bearer_value);
-}
-
-static void hide_tokens(struct view v, struct pv_text *out)
-{
-    hide_part(v, out, token_at);
-}
-
-#define LONGEST 65536
-
-/* The passes go back and forth between two buffers; one thread at a time (process.c) comes here. */
+/* The passes take turns with two buffers; one thread at a time (process.c) comes here. */
 size_t pv_redact_text(const char *text, size_t length, char *out, size_t room)
 {
-    static char one[LONGEST], two[LONGEST];
+    static char buffers[2][LONGEST];
+    static rule *const rules[] = {hide_keys, hide_named, hide_urls, hide_bearers, hide_tokens};
     struct view v = {text, length < LONGEST ? length : LONGEST};
-    v = pass(v, one, LONGEST, hide_pem);
-    v = pass(v, two, LONGEST, hide_named);
-    v = pass(v, one, LONGEST, hide_urls);
-    v = pass(v, two, LONGEST, hide_bearers);
-    v = pass(v, one, LONGEST, hide_tokens);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) v = pass(v, buffers[v.s == buffers[0]], rules[i]);
     if (v.n > room) v.n = room;
     pv_copy(out, v.s, v.n);
     return v.n;

@@ -10,6 +10,7 @@
 
 #include "internal.h"
 
+static char values[12288]; /* not in the structure: that is initialised, and so would be this */
 struct pv_settings pv_settings = {.value = {"", "", "", "", "", "", "", "", ""}};
 const char *const pv_wire_names[PV_WIRES] = {
     "PROVIO_TASK=",   "PROVIO_SPOOL=", "PROVIO_TRACE=", "PROVIO_ARENA=", "PROVIO_ENV_ALLOW=",
@@ -80,7 +81,7 @@ int pv_settings_recorded(void)
 
 void pv_settings_take(char **envp)
 {
-    struct pv_text text = pv_text_on(pv_settings.text, sizeof pv_settings.text);
+    struct pv_text text = pv_text_on(values, sizeof values);
     const char *own = pv_own_path();
     char **out = envp, **at = envp;
     int preloaded = 0; /* the user's own LD_PRELOAD stood before ours */
