@@ -44,6 +44,7 @@ class Bench:
             "run_id": run, "engine": "local", "engine_version": "1", "workflow": "w", "cwd": str(tmp_path),
             "host": host_name(), "boot_id": boot_id(), "machine_id": machine_id(), "pid": os.getpid(),
             "start_ticks": start_ticks(os.getpid()), "started_real": 10**18, "started_mono": 0,
+            "tracers": ("preload",),
         }  # fmt: skip
         self.record = RunRecord(**{**values, **record})
         (self.path / "run.json").write_text(json.dumps(self.record.to_json()))

@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from spoolmaker import ATTEMPTS, Bench
+from spoolmaker import ATTEMPTS, Bench, stamp
 from spoolwriter import Writer, direction
 
+from provio.model.events import GapSeen
 from provio.model.gaps import GapKind
 from provio.model.ids import ENGINE
 from provio.model.wire import Drop, End, GapCode, HandleFlags, Kind, Op, Origin
@@ -321,3 +322,14 @@ def test_the_order_of_files_on_disk_does_not_change_the_evidence(bench: Bench, t
     assert first.evidence.touches == second.evidence.touches
     assert first.evidence.images == second.evidence.images
     assert first.evidence.files == second.evidence.files
+
+
+@pytest.mark.parametrize(
+    ("tracers", "kind"), [((), GapKind.NO_TRACER), (("preload",), GapKind.NODE_EVIDENCE_MISSING)]
+)
+def test_a_run_without_any_record_says_so(tmp_path: Path, tracers: tuple[str, ...], kind: GapKind) -> None:
+    (gap,) = Bench(tmp_path, tracers=tracers).assemble().evidence.gaps
+    assert (gap.kind, gap.scope) == (kind, "run")
+    bench = Bench(tmp_path, run="cd" * 16, tracers=())
+    bench.say(GapSeen(stamp(1), "no-tracer", "run"))
+    assert bench.assemble().evidence.gaps == []

@@ -22,7 +22,7 @@ from provio.pipeline.channels import build_channels
 from provio.pipeline.files import Files, number_files
 from provio.pipeline.foreign import wire_files
 from provio.pipeline.frame import OP_NAMES, Frame
-from provio.pipeline.gather import evidence_gaps, process_gaps
+from provio.pipeline.gather import evidence_gaps, process_gaps, run_gaps
 from provio.pipeline.images import ImageTable, build_images
 from provio.pipeline.liveness import Liveness, liveness, still_alive
 from provio.pipeline.touches import Owners, build_touches, unknown_owners
@@ -94,7 +94,7 @@ def assemble(
         channels, moved = build_channels(records, touches.handles, boots)
         images = _with_bytes(table.images, frame, moved)
         state = liveness(run, events, images)
-        found = [*gaps, *evidence_gaps(records, table, listing)]
+        found = [*gaps, *run_gaps(run, events, records), *evidence_gaps(records, table, listing)]
         alive = still_alive(images)
         found += process_gaps(images, alive, over=state == Liveness.OVER)
         counts = touches.operations.tolist()

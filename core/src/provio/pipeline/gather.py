@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from provio.model.events import GapSeen
 from provio.model.gaps import Gap, GapKind
 from provio.model.wire import Drop, GapCode, RecordType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from provio.model.events import Event
     from provio.model.evidence import Image
+    from provio.model.runs import RunRecord
     from provio.pipeline.images import ImageTable
     from provio.pipeline.spoolread import SpoolListing
     from provio.tracers.records import Records
@@ -35,6 +38,19 @@ def evidence_gaps(records: Records, table: ImageTable, listing: SpoolListing) ->
         *_lost_images(table),
         *_missing(listing),
     ]
+
+
+def run_gaps(run: RunRecord, events: Sequence[Event], records: Records) -> list[Gap]:
+    """Say it where nothing could be or was recorded at all, so that no blank is taken for "none"."""
+    if len(records.rows[RecordType.IMAGE]):
+        return []
+    said = {event.kind for event in events if isinstance(event, GapSeen)}
+    if said & {str(GapKind.NO_TRACER), str(GapKind.NO_ARENA)}:
+        return []
+    if not run.tracers:
+        return [Gap(GapKind.NO_TRACER, "run", detail="no tracer was armed: files are known from the engine only")]
+    detail = f"the {' and '.join(run.tracers)} tracer was armed, but no process left a record"
+    return [Gap(GapKind.NODE_EVIDENCE_MISSING, "run", detail=detail)]
 
 
 def process_gaps(images: Sequence[Image], alive: Sequence[Image], *, over: bool) -> list[Gap]:

@@ -29,6 +29,7 @@ from provio.pipeline.liveness import Liveness
 from provio.pipeline.retouched import explained_times
 from provio.pipeline.spoolread import SpoolListing, covers, described, list_spool
 from provio.pipeline.tables import build_tables, coverage_json
+from provio.plugins.guard import open_guard, site_rule
 from provio.reconcile import reconcile
 from provio.store import Generation, Store
 from provio.store.claims import claimed
@@ -83,11 +84,13 @@ def build(spool: Path, *, force: bool = False, digests: bool = True, step: Progr
     listing = list_spool(spool)
     record = Spool.open(spool).run
     events, gaps = read_spool_events(spool)
-    found = assemble(record, events, gaps, listing)
+    guard = open_guard()
+    found = assemble(record, events, gaps, listing, guard)
     if force and found.liveness != Liveness.OVER:
         found.evidence = replace(found.evidence, over=True)
     step(1, _STEPS)
-    facts = reconcile(found.evidence)
+    facts = reconcile(found.evidence, [site_rule(guard, found.evidence.events)])
+    facts = replace(facts, gaps=(*facts.gaps, *guard.gaps))
     step(3, _STEPS)
     taken: dict[int, str] = {}
     if digests:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from provio.model.events import EngineFile
-from provio.model.facts import AttemptFact, Facts, Scope, Version
+from provio.model.facts import AttemptFact, Facts, Scope
 from provio.model.tables import TABLES
 from provio.model.wire import Op
 from provio.pipeline.clock import Clock

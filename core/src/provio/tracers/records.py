@@ -17,7 +17,6 @@ mean (``provio.pipeline``).
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -30,6 +29,7 @@ from provio.tracers.layout import BLOCK, IO, RECORDS, UNIT
 from provio.tracers.spool_files import Batch, open_io_file
 
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
