@@ -29,16 +29,17 @@ def command(*, by_hook: bool, run: str | None, store: str | None, as_json: bool)
     are found by their entry points in the group "provio".
     """
     del run, store  # every command takes them; plugins do not depend on them
-    from provio.plugins.manager import hook_meanings, plugin_infos
+    from provio.plugins.manager import hook_meanings, plugin_commands, plugin_infos
 
-    found, meanings = plugin_infos(), hook_meanings()
+    found, meanings, added = plugin_infos(), hook_meanings(), sorted(plugin_commands())
     if as_json:
         hooks = [{"name": name, "meaning": meaning} for name, meaning in meanings.items()]
-        emit_json({"version": 1, "plugins": [_json(plugin) for plugin in found], "hooks": hooks})
+        plugins = [_json(plugin) for plugin in found]
+        emit_json({"version": 1, "plugins": plugins, "hooks": hooks, "commands": added})
     elif by_hook:
         emit_lines(_hook_lines(found, meanings))
     else:
-        emit_lines(_plugin_lines(found))
+        emit_lines([*_plugin_lines(found), *(f"adds the command: provio {name}" for name in added)])
     return 0
 
 
