@@ -104,7 +104,7 @@ def _suggestion(name: str) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 findings or differences, 2 usage, 3 set-up, 4 evidence, 5 store, 6 plugin, "
-    "130 interrupted. 'provio run' returns the command's own code. Plugins may add commands: 'provio plugins'.",
+    "130 interrupted. 'provio run' returns the command's own. Plugins may add commands: 'provio plugins'.",
 )
 @click.version_option(__version__, "-V", "--version", message="provio %(version)s")
 @click.pass_context
