@@ -9,7 +9,7 @@ import click
 
 from provio.cli._options import Command, common_options, emit_json, emit_lines
 from provio.engines.checks import Check, State, all_checks
-from provio.errors import SetupError
+from provio.errors import PluginError, SetupError
 
 _MARKS = {State.OK: "ok", State.NOTE: "-", State.WARNING: "!", State.PROBLEM: "!!"}
 
@@ -45,5 +45,10 @@ def _lines(check: Check) -> list[str]:
 
 
 def _from_plugins() -> list[Check]:
-    """Return the checks of plugins (hook ``provio_doctor``)."""
-    return []
+    """Return the checks of plugins (hook ``provio_doctor``); that they cannot be loaded is one, too."""
+    from provio.plugins.manager import plugin_checks
+
+    try:
+        return plugin_checks(str(Path.cwd()))
+    except PluginError as error:
+        return [Check("plugins", State.PROBLEM, error.message, error.hint)]

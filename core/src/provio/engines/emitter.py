@@ -21,6 +21,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
+from provio.engines.extensions import take_failures
 from provio.engines.host import stamp
 from provio.engines.redact import redact_event
 from provio.model.events import Event, GapSeen, to_json
@@ -62,6 +63,9 @@ class Emitter:
         """
         if self.lost:
             self.emit(_lost_gap(self.lost))
+        for text in take_failures():
+            kind = GapKind.PLUGIN_FAILED.value
+            self.emit(GapSeen(stamp=stamp(), kind=kind, scope="run", detail=text))
         if not self._lock.acquire(timeout=timeout):
             return False
         try:

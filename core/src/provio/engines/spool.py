@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from provio.engines import host
 from provio.engines.choice import choose
 from provio.engines.emitter import Emitter
+from provio.engines.extensions import extend
 from provio.engines.redact import redact_argv, redact_text
 from provio.errors import EvidenceError
-from provio.model.ids import AttemptId, RunId, is_id, new_run_id
+from provio.model.ids import ENGINE, AttemptId, RunId, is_id, new_run_id
 from provio.model.runs import RunRecord
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class Spool:
             ) from error
 
     def emitter(self, *, warn: bool = True) -> Emitter:
-        """Return an emitter for this process."""
+        """Return an emitter for this process; plugins may redact what it writes."""
+        extend()
         return Emitter(self.events, warn=warn)
 
 
@@ -141,7 +143,9 @@ def describe_run(
     from provio import __version__
     from provio.engines.context import current_context
 
-    if parent is None and (outer := current_context()):
+    extend()
+    outer = current_context() if parent is None else None
+    if outer:
         parent = (outer.run, outer.attempt)
     now = host.stamp()
     return RunRecord(
@@ -165,7 +169,7 @@ def describe_run(
         mode=mode,
         tracers=tuple(tracers),
         parent_run=parent[0] if parent else None,
-        parent_attempt=parent[1] if parent else None,
+        parent_attempt=parent[1] if parent and parent[1] != ENGINE else None,
         provio_version=__version__,
         libc=host.libc_version(),
         kernel=os.uname().release,

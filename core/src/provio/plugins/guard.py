@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from provio.errors import PluginError
+from provio.model.events import TaskStarted
 from provio.model.gaps import Gap, GapKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from provio.model.events import Event
     from provio.plugins.manager import Implementation, Plugins
 
 
@@ -51,14 +54,27 @@ class Guard:
             return False, None
 
 
-def attempt_rule(guard: Guard) -> Any:
-    """Return the site rule for the reconciler: (epoch, attempts) -> attempt id or None.
+def open_guard() -> Guard:
+    """Return a Guard over this environment's plugins; broken ones leave the built-ins, with a Gap."""
+    from provio.plugins.manager import Plugins, plugins
 
-    An answer that is none of the attempts counts as a failure of its plugin.
+    try:
+        return Guard(plugins())
+    except PluginError as error:
+        guard = Guard(Plugins())
+        guard.gaps.append(Gap(GapKind.PLUGIN_FAILED, "run", detail=f"no plugin was used: {error.message}"))
+        return guard
+
+
+def site_rule(guard: Guard, events: Iterable[Event]) -> Callable[[Mapping[str, object]], str | None]:
+    """Return the rule of all plugins for the reconciler (hook ``provio_attempt_of``).
+
+    An answer that is none of the run's attempts counts as a failure of its plugin.
     """
+    attempts = [_described(event) for event in events if isinstance(event, TaskStarted)]
+    known = {attempt["attempt"] for attempt in attempts}
 
-    def rule(epoch: Mapping[str, Any], attempts: Sequence[Mapping[str, Any]]) -> str | None:
-        known = {attempt["attempt"] for attempt in attempts}
+    def rule(epoch: Mapping[str, object]) -> str | None:
         for plugin, answer in guard.each("provio_attempt_of", epoch=epoch, attempts=attempts):
             if answer in known:
                 return str(answer)
@@ -67,3 +83,17 @@ def attempt_rule(guard: Guard) -> Any:
         return None
 
     return rule
+
+
+def _described(event: TaskStarted) -> dict[str, Any]:
+    return {
+        "attempt": event.attempt,
+        "logical": event.logical,
+        "physical": event.physical,
+        "job": event.job,
+        "cwd": event.cwd,
+        "command": event.command,
+        "host": event.stamp.host,
+        "attributes": dict(event.attributes),
+        "started": event.stamp.mono,
+    }

@@ -45,13 +45,11 @@ def provio_attempt_of(epoch: Mapping[str, Any], attempts: Sequence[Mapping[str, 
     alone: the same evidence gives the same facts.
 
     Args:
-        epoch: ``pid``, ``ppid``, ``start_ticks``, ``host``, ``user``, ``argv``
-            (list of bytes), ``exe`` and ``cwd`` (bytes), ``cgroup_path``,
-            ``environment`` (the recorded variables), ``since`` and ``until``
-            (CLOCK_MONOTONIC ns, until 0 where the end was not seen).
-        attempts: of the run, each with ``attempt`` (the id to return),
-            ``logical``, ``physical``, ``job``, ``cwd``, ``command``, ``host``,
-            ``attributes``, ``started`` and ``ended`` (CLOCK_MONOTONIC ns).
+        epoch: of a process: ``pid``, ``ppid``, ``host``, ``argv`` (bytes), ``exe`` and
+            ``cwd`` (bytes), ``cgroup_path``, ``environment`` (the recorded variables).
+        attempts: of the run, each with ``attempt`` (the id to return), ``logical``,
+            ``physical``, ``job``, ``cwd``, ``command``, ``host``, ``attributes`` and
+            ``started`` (CLOCK_MONOTONIC ns).
     """
 
 
