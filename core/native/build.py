@@ -34,7 +34,7 @@ FREESTANDING = (
     "-U_FORTIFY_SOURCE",
 )  # fmt: skip
 LINK = (
-    "-shared", "-nostdlib", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,defs",
+    "-shared", "-nostdlib", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,norelro", "-Wl,-z,noseparate-code", "-Wl,-z,defs",
     "-Wl,--hash-style=gnu", "-Wl,-soname,libprovio_preload.so", "-Wl,--build-id",
 )  # fmt: skip
 GCC_ONLY = ("-fno-tree-loop-distribute-patterns",)

@@ -42,11 +42,12 @@ enum pv_file_bits {
 
 /* One open file description, as far as this process knows it: dup shares it. */
 struct pv_file {
-    uint64_t offset; /* of the next plain read or write, PV_UNKNOWN if it must be asked */
-    uint32_t bits;   /* enum pv_file_bits */
-    uint32_t refs;   /* descriptors of this process */
-    uint32_t forks;  /* pv_forks when it was opened: differs = another process may move the offset */
-    uint32_t flags;  /* PROVIO_HANDLE_* of the next record */
+    uint64_t offset;       /* of the next plain read or write, PV_UNKNOWN if it must be asked */
+    uint32_t bits;         /* enum pv_file_bits */
+    uint32_t refs;         /* descriptors of this process */
+    uint32_t forks;        /* pv_forks when it was opened: differs = another process may move the offset */
+    struct pv_open *opens; /* near the offset: the hot path reads one cache line of this */
+    uint32_t flags;        /* PROVIO_HANDLE_* of the next record */
     uint32_t parent, parent_file; /* of the next record */
     uint32_t path, given;
     int32_t fd;
@@ -55,7 +56,6 @@ struct pv_file {
     int64_t mtime, ctime;
     uint64_t t_open, open_ns;
     uint32_t first; /* ref of the first record of this process image */
-    struct pv_open *opens;
     struct pv_file *next;
 };
 
@@ -93,7 +93,7 @@ int slot_limit(void);
 struct pv_file *file_new(void);
 void file_release(struct pv_thread *t, struct pv_file *file, const struct stat *st);
 struct pv_open *open_new(void);
-void *calls_memory(size_t size); /* zeroed, for ever; NULL: none */
+void *calls_memory(size_t size); /* zeroed, a cache line's multiple, for ever; NULL: none */
 
 /* --- calls_handle.c: HANDLE records --- */
 struct pv_open *handle_slow(struct pv_thread *t, int fd);

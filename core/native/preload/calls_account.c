@@ -67,9 +67,10 @@ static inline void place(struct pv_thread *t, struct pv_open *open, struct provi
         d->hi = to;
         return;
     }
-    if (PV_LIKELY(!open->extents[direction])) {
+    const struct provio_extents *e = open->extents[direction];
+    if (PV_LIKELY(!e || e->count == 1)) {
         if (from >= d->lo && to <= d->hi) return;
-        if (from <= d->hi && from >= d->lo) {
+        if (!e && from <= d->hi && from >= d->lo) {
             d->hi = to;
             return;
         }

@@ -49,23 +49,43 @@ static uint32_t nearest(const struct provio_extents *e, uint64_t begin, uint64_t
     return best;
 }
 
+/* Extent `at` has grown: what it touches now becomes part of it. Returns where it is. */
+static uint32_t coalesce(struct provio_extents *e, uint32_t at) {
+    for (uint32_t i = 0; i < e->count;) {
+        if (i == at || e->extent[i].begin > e->extent[at].end || e->extent[i].end < e->extent[at].begin) {
+            i++;
+            continue;
+        }
+        if (e->extent[i].begin < e->extent[at].begin) e->extent[at].begin = e->extent[i].begin;
+        if (e->extent[i].end > e->extent[at].end) e->extent[at].end = e->extent[i].end;
+        uint32_t last = e->count - 1;
+        e->extent[i] = e->extent[last];
+        __atomic_store_n(&e->count, last, __ATOMIC_RELEASE);
+        if (at == last) at = i;
+        i = 0;
+    }
+    return at;
+}
+
 void extent_add(struct pv_thread *t, struct pv_open *open, int direction, uint64_t begin, uint64_t end) {
     struct provio_extents *e = open->extents[direction];
     if (!e && !(e = extents_start(t, open, direction))) return;
     uint32_t at = open->current[direction];
+    if (begin >= e->extent[at].begin && end <= e->extent[at].end) return;
     if (begin != e->extent[at].end) {
         uint64_t gap;
         at = nearest(e, begin, end, &gap);
+        if (!gap && begin >= e->extent[at].begin && end <= e->extent[at].end) return;
         if (gap && e->count < PROVIO_EXTENTS) {
-            at = e->count;
-            e->extent[at].begin = begin;
-            e->extent[at].end = end;
-            __atomic_store_n(&e->count, at + 1, __ATOMIC_RELEASE);
-        } else if (gap) {
-            open->rec->flags |= PROVIO_HANDLE_INEXACT;
+            e->extent[e->count].begin = begin;
+            e->extent[e->count].end = end;
+            open->current[direction] = e->count;
+            __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
+            return;
         }
-        open->current[direction] = at;
+        if (gap) open->rec->flags |= PROVIO_HANDLE_INEXACT;
     }
     if (begin < e->extent[at].begin) e->extent[at].begin = begin;
     if (end > e->extent[at].end) e->extent[at].end = end;
+    open->current[direction] = e->count > 1 ? coalesce(e, at) : 0;
 }

@@ -34,7 +34,7 @@ static void *map_pages(size_t size) {
 }
 
 void *calls_memory(size_t size) {
-    size = (size + 15) & ~(size_t)15;
+    size = (size + 63) & ~(size_t)63;
     if (size > POOL_CHUNK) return map_pages(size);
     if (!pool.at || pool.at + size > pool.end) {
         char *chunk = map_pages(POOL_CHUNK);

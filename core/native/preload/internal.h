@@ -105,7 +105,11 @@ void pv_process_start(struct pv_thread *t);
 void pv_process_forked(struct pv_thread *t);
 void pv_process_end(enum provio_end why, int status);
 uint32_t pv_execs(void);
-uint32_t pv_process_pid(void);
+struct pv_identity { /* of a process, over all its images */
+    uint32_t nspid, pid; /* getpid(), and what /proc says */
+    uint64_t start_ticks, pidns;
+};
+const struct pv_identity *pv_process_identity(void);
 const uint64_t *pv_end_counts(void); /* pv_io_counts() when the image ended; zeros in a vfork child */
 void pv_io_counts(uint64_t counts[4]); /* rchar, wchar, read_bytes, write_bytes */
 size_t pv_read_file(const char *path, char *out, size_t room);

@@ -12,7 +12,7 @@
 #define PROC_TEXT 4096
 
 static uint32_t execs;
-static uint32_t process_pid; /* getpid() of this image */
+static struct pv_identity identity;
 static int objects_known;
 static int ended;
 static uint64_t end_counts[4];
@@ -131,10 +131,19 @@ static int is_listed(const char *list, const char *name, size_t length)
 }
 
 /* The documented allow-list; anything else of the environment is never recorded. */
-static const char allowed[] =
-    "SLURM_JOB_ID,SLURM_PROCID,SLURM_STEP_ID,SLURM_ARRAY_TASK_ID,SLURM_NODEID,PBS_JOBID,LSB_JOBID,JOB_ID,"
-    "PMI_RANK,PMIX_RANK,OMPI_COMM_WORLD_RANK,MV2_COMM_WORLD_RANK,OMP_NUM_THREADS,CONDA_PREFIX,CONDA_DEFAULT_ENV,"
-    "VIRTUAL_ENV,HOSTNAME,APPTAINER_CONTAINER,SINGULARITY_CONTAINER,container,NXF_TASK_WORKDIR,AIRFLOW_CTX_*";
+static const char allowed[][24] = {
+    "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_ARRAY_TASK_ID", "SLURM_NODEID", "PBS_JOBID", "LSB_JOBID",
+    "JOB_ID", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "OMP_NUM_THREADS",
+    "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "VIRTUAL_ENV", "HOSTNAME", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER",
+    "container", "NXF_TASK_WORKDIR", "AIRFLOW_CTX_*",
+};
+
+static int is_allowed(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        if (allowed[i][0] == name[0] && is_listed(allowed[i], name, length)) return 1;
+    return pv_settings.value[PV_WIRE_ALLOW][0] && is_listed(pv_settings.value[PV_WIRE_ALLOW], name, length);
+}
 
 static size_t pick_environment(char **envp, char *out, size_t room)
 {
@@ -142,7 +151,7 @@ static size_t pick_environment(char **envp, char *out, size_t room)
     for (char **at = envp; *at; at++) {
         size_t n = 0;
         while ((*at)[n] && (*at)[n] != '=') n++;
-        if (!is_listed(allowed, *at, n) && !is_listed(pv_settings.value[PV_WIRE_ALLOW], *at, n)) continue;
+        if (!is_allowed(*at, n)) continue;
         char value[512];
         size_t length = pv_redact_text(*at, pv_length(*at), value, sizeof value);
         if (text.at + length + 1 > text.end) break;
@@ -172,33 +181,41 @@ static uint64_t next_field(const char **at, unsigned base)
 }
 
 /*
- * PROVIO_FROM: "<file>:<image ref hex>:<execs>:<pid>:<rchar>:<wchar>": the image
- * that executed this program. What a process had counted before its exec is not
- * this image's; a new process counts from zero.
+ * PROVIO_FROM: "<file>:<image ref hex>:<execs>:<pid>:<rchar>:<wchar>:<start>:<pidns>:<pid in /proc>":
+ * the image that executed this program. If it was in this process, what /proc
+ * said there holds, and what was counted before is not this image's; a new
+ * process counts from zero.
  */
-static void read_from(struct pv_thread *t, struct provio_image *image)
+static void read_from(struct provio_image *image, struct pv_identity *known, size_t *name)
 {
     const char *from = pv_settings.value[PV_WIRE_FROM], *at = from;
-    uint64_t counts[4];
     while (*at && *at != ':') at++;
-    size_t n = (size_t)(at - from);
-    if (!n || !*at) {
-        image->ancestors = ancestor_string(t, image->ppid);
-        pv_io_counts(counts);
-        image->rchar = counts[0];
-        image->wchar = counts[1];
-        return;
-    }
+    *name = *at ? (size_t)(at - from) : 0;
+    if (!*name) return;
     image->parent = (uint32_t)next_field(&at, 16);
     uint32_t before = (uint32_t)next_field(&at, 10);
-    uint64_t pid = next_field(&at, 10);
-    const char *own = pv_arena_name();
-    if (pv_length(own) != n || !pv_same(own, from, n)) image->parent_file = pv_string(t, from, n);
     image->execs = 1;
-    if (pid != image->nspid) return;
+    if (next_field(&at, 10) != image->nspid) return;
     image->execs = before + 1;
     image->rchar = next_field(&at, 10);
     image->wchar = next_field(&at, 10);
+    known->start_ticks = next_field(&at, 10);
+    known->pidns = next_field(&at, 10);
+    known->pid = (uint32_t)next_field(&at, 10);
+}
+
+static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t name)
+{
+    const char *own = pv_arena_name(), *from = pv_settings.value[PV_WIRE_FROM];
+    uint64_t counts[4];
+    if (name) {
+        if (pv_length(own) != name || !pv_same(own, from, name)) image->parent_file = pv_string(t, from, name);
+        return;
+    }
+    image->ancestors = ancestor_string(t, image->ppid);
+    pv_io_counts(counts);
+    image->rchar = counts[0];
+    image->wchar = counts[1];
 }
 
 static void fill_strings(struct pv_thread *t, struct provio_image *image)
@@ -217,20 +234,32 @@ static void fill_strings(struct pv_thread *t, struct provio_image *image)
     image->rank = rank_of(start->envp);
     n = pv_loaded_objects(scratch, sizeof scratch, 0, &objects_known);
     if (n) image->objects = pv_string(t, scratch, n);
-    read_from(t, image);
+}
+
+/* What /proc says about this process, unless an image of it has read that already. */
+static void identify(const struct pv_identity *known)
+{
+    char text[PROC_TEXT];
+    const char *at = text;
+    identity.nspid = (uint32_t)pv_sys(SYS_getpid);
+    identity.pid = known->pid;
+    identity.start_ticks = known->start_ticks;
+    identity.pidns = known->pidns;
+    if (known->start_ticks) return;
+    pv_read_file("/proc/self/stat", text, sizeof text);
+    identity.pid = (uint32_t)pv_parse(&at, 10);
+    if (!identity.pid) identity.pid = identity.nspid;
+    identity.start_ticks = field_of(text, 22);
+    identity.pidns = pid_namespace();
 }
 
 static void fill_process(struct provio_image *image)
 {
-    char text[PROC_TEXT];
-    const char *at = text;
-    pv_read_file("/proc/self/stat", text, sizeof text);
-    process_pid = image->nspid = (uint32_t)pv_sys(SYS_getpid);
-    image->pid = (uint32_t)pv_parse(&at, 10);
-    if (!image->pid) image->pid = process_pid;
+    image->pid = identity.pid;
+    image->nspid = identity.nspid;
+    image->start_ticks = identity.start_ticks;
+    image->pidns = identity.pidns;
     image->ppid = (uint32_t)pv_sys(SYS_getppid);
-    image->start_ticks = field_of(text, 22);
-    image->pidns = pid_namespace();
     image->uid = (uint32_t)pv_sys(SYS_getuid);
     image->euid = (uint32_t)pv_sys(SYS_geteuid);
     image->gid = (uint32_t)pv_sys(SYS_getgid);
@@ -267,11 +296,17 @@ static void fill_task(struct provio_image *image)
 void pv_process_start(struct pv_thread *t)
 {
     struct provio_image image;
+    struct pv_identity known = {0, 0, 0, 0};
+    size_t name;
     pv_zero(&image, sizeof image);
     image.t = pv_now();
+    image.nspid = (uint32_t)pv_sys(SYS_getpid);
+    read_from(&image, &known, &name);
+    identify(&known);
     fill_process(&image);
     fill_task(&image);
     fill_strings(t, &image);
+    fill_origin(t, &image, name);
     begin(t, &image, PROVIO_ORIGIN_EXEC);
 }
 
@@ -283,6 +318,7 @@ void pv_process_forked(struct pv_thread *t)
     image.t = pv_fork_moment();
     image.execs = execs;
     image.parent = pv_image;
+    identify(&(struct pv_identity){0, 0, 0, 0});
     fill_process(&image);
     fill_task(&image);
     if (pv_blocks) image.parent_file = pv_string(t, pv_arena_parent(), pv_length(pv_arena_parent()));
@@ -337,9 +373,9 @@ uint32_t pv_execs(void)
     return execs;
 }
 
-uint32_t pv_process_pid(void)
+const struct pv_identity *pv_process_identity(void)
 {
-    return process_pid;
+    return &identity;
 }
 
 const uint64_t *pv_end_counts(void)

@@ -65,7 +65,7 @@ static uint64_t *wiped_page(void)
 /* Kernels before 4.14 do not wipe; then the fork wrappers do it in the child. */
 void pv_forked_child(void)
 {
-    if (pv_state == PV_ON && *pv_generation == last_generation && pv_process_pid() != (uint32_t)pv_sys(SYS_getpid))
+    if (pv_state == PV_ON && *pv_generation == last_generation && pv_process_identity()->nspid != (uint32_t)pv_sys(SYS_getpid))
         *pv_generation = 0;
 }
 
