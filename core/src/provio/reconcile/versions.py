@@ -36,6 +36,8 @@ _TIMES: Final = frozenset({"utime"})
 _CARRIED: Final = int(HandleFlags.ADOPTED | HandleFlags.INHERITED | HandleFlags.CONTINUED)
 _FRESH: Final = int(HandleFlags.CREATED | HandleFlags.TRUNCATED)
 _APPEND: Final = int(HandleFlags.APPEND)
+_BY_NAME: Final = frozenset({"truncate", "fallocate"})
+"""Writes that are operations of their own: their flags are OpFlags, which share bits with HandleFlags."""
 
 
 @dataclass(slots=True)
@@ -96,8 +98,13 @@ def find_versions(evidence: Evidence, events: Sequence[Event]) -> Found:
 
 def _moment(touch: Touch) -> tuple[int, int, int]:
     """Order by when a touch met content: one that truncates at its open, others at their first call."""
-    begins = touch.opened if touch.op in WRITES and touch.flags & _FRESH and touch.opened else touch.first
+    begins = touch.opened if touch.op in WRITES and _flags(touch) & _FRESH and touch.opened else touch.first
     return begins, touch.last, touch.touch
+
+
+def _flags(touch: Touch) -> int:
+    """Return the HandleFlags of a touch, none where it is of no open file."""
+    return 0 if touch.op in _BY_NAME else touch.flags
 
 
 def _engine_acts(events: Sequence[Event], *actions: str) -> dict[bytes, list[int]]:
@@ -145,14 +152,14 @@ class _Story:
         return None
 
     def _write(self, touch: Touch) -> None:
-        begun = _moment(touch)[0]
+        begun, flags = _moment(touch)[0], _flags(touch)
         current = self.drafts[-1] if self.drafts else None
         if current is None or current.ended or not self._continues(current, touch):
-            if current is None and not touch.flags & _FRESH:
+            if current is None and not flags & _FRESH:
                 current = self._as_found(touch)
             if current is not None and not current.ended:
                 current.until, current.ended = begun, "overwritten"
-            kept = bool(current is not None and touch.flags & _APPEND and not touch.flags & _FRESH)
+            kept = bool(current is not None and flags & _APPEND and not flags & _FRESH)
             current = _Draft(path=touch.path, begun=begun, appended=kept)
             self.drafts.append(current)
         self._add(current, touch)
@@ -162,11 +169,11 @@ class _Story:
         """Tell whether a write goes on with the current version: it is of the same open file."""
         if current.external:
             return False
-        if touch.flags & _CARRIED:
+        if _flags(touch) & _CARRIED:
             return True
-        if touch.flags & _FRESH:
+        if _flags(touch) & _FRESH:
             return False
-        return touch.epoch in current.moved and touch.opened < current.closed
+        return touch.epoch in current.moved and (touch.opened or touch.first) < current.closed
 
     @staticmethod
     def _add(current: _Draft, touch: Touch) -> None:
@@ -187,7 +194,7 @@ class _Story:
 
     def _as_found(self, touch: Touch) -> _Draft | None:
         """Begin with the content that was there before the first writer, if there was any."""
-        if touch.size_open == 0 or (touch.size_open < 0 and not touch.flags & _APPEND):
+        if touch.size_open == 0 or (touch.size_open < 0 and not _flags(touch) & _APPEND):
             return None
         return self._external(touch)
 
