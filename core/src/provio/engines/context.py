@@ -37,7 +37,10 @@ def current_context() -> Context | None:
 
 
 def set_task(token: str | None) -> bool:
-    """Give this thread a live identity (None: back to what the process carries).
+    """Let this thread, and what it starts, work for another attempt from now on.
+
+    Args:
+        token: ``<run-id>/<attempt-id>``; None: for the engine itself.
 
     Returns:
         Whether a tracer took it; False in a process that is not traced.
@@ -45,8 +48,7 @@ def set_task(token: str | None) -> bool:
     function = _library_function("provio_task_set")
     if function is None:
         return False
-    function(None if token is None else token.encode("ascii"))
-    return True
+    return bool(function(None if token is None else token.encode("ascii")) == 0)
 
 
 def _library_text(name: str) -> str:
