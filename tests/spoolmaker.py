@@ -9,10 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
-from typing import Any
-
-from spoolwriter import Writer
+from typing import TYPE_CHECKING, Any
 
 from provio.engines.host import boot_id, host_name, machine_id, start_ticks
 from provio.engines.spool import Spool
@@ -21,6 +18,10 @@ from provio.model.events import Event, ProcessRef, RunEnded, Stamp, TaskEnded, T
 from provio.model.runs import RunRecord
 from provio.pipeline.assemble import Assembled, assemble
 from provio.pipeline.spoolread import list_spool
+from spoolwriter import Writer
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RUN = "ab" * 16
 ATTEMPTS = tuple(f"{n:x}" * 32 for n in range(1, 10))
@@ -52,7 +53,13 @@ class Bench:
 
     def writer(self, attempt: str = "", **header: Any) -> Writer:
         """An I/O file of this run, host and boot; ``store`` it under a name."""
-        base = {"boot": boot_id(), "run": self.run, "host": host_name().encode(), "realtime": 10**18, "monotonic": 0}
+        base = {
+            "boot": boot_id(),
+            "run": self.run,
+            "host": host_name().encode(),
+            "realtime": 10**18,
+            "monotonic": 0,
+        }
         return Writer(attempt, **{**base, **header})
 
     def add(self, writer: Writer, name: str = "a.preload") -> Path:
@@ -65,13 +72,15 @@ class Bench:
             file.write(json.dumps(to_json(event, self._lines)) + "\n")
         self._lines += 1
 
-    def task(self, attempt: str, logical: str = "sort", *, begin: int = 100, end: int = 9_000, ended: bool = True,
-             state: str = "succeeded", pid: int = 100, ordinal: int = 1, **values: Any) -> None:  # fmt: skip
+    def task(
+        self, attempt: str, logical: str = "sort", *, begin: int = 100, end: int = 9_000, ended: bool = True,
+        state: str = "succeeded", pid: int = 100, ordinal: int = 1, **values: Any,
+    ) -> None:  # fmt: skip
         """One try of a task."""
         self.say(
             TaskStarted(
-                stamp(begin), self.run, attempt, logical, f"{logical}:", ordinal, "shell", "/w", ProcessRef(pid, 7),
-                **values,
+                stamp(begin), self.run, attempt, logical, f"{logical}:", ordinal, "shell", "/w",
+                ProcessRef(pid, 7), **values,
             )
         )  # fmt: skip
         if ended:

@@ -26,7 +26,9 @@ from spoolwriter import Writer, direction
 
 LAYERS = 10
 MS = 1_000_000
-LIBRARIES = [f"/usr/lib/x86_64-linux-gnu/lib{name}.so.6" for name in ("c", "m", "dl", "rt", "pthread", "z", "ssl")]
+LIBRARIES = [
+    f"/usr/lib/x86_64-linux-gnu/lib{name}.so.6" for name in ("c", "m", "dl", "rt", "pthread", "z", "ssl")
+]
 NOISE = [f"/usr/lib/python3.11/__pycache__/mod{n}.cpython-311.pyc" for n in range(200)]
 
 
@@ -49,7 +51,18 @@ def generate(store: Path, attempts: int, accesses: int, data: int = 30, seed: in
     (spool / "events").mkdir(parents=True)
     (spool / "io").mkdir()
     record = RunRecord(
-        run, "snakemake", "9.0", "bench", "/data", host_name(), boot_id(), 1, 1, 10**18, 0, machine_id=machine_id()
+        run,
+        "snakemake",
+        "9.0",
+        "bench",
+        "/data",
+        host_name(),
+        boot_id(),
+        1,
+        1,
+        10**18,
+        0,
+        machine_id=machine_id(),
     )
     (spool / "run.json").write_text(json.dumps(record.to_json()))
     width = max(attempts // LAYERS, 1)
@@ -69,7 +82,13 @@ def _say(events: object, event: object, seq: int) -> None:
 
 
 def _attempt(
-    spool: Path, events: object, run: str, number: int, width: int, sizes: tuple[int, int], chance: random.Random
+    spool: Path,
+    events: object,
+    run: str,
+    number: int,
+    width: int,
+    sizes: tuple[int, int],
+    chance: random.Random,
 ) -> None:
     attempt = f"{chance.getrandbits(128) | 1:032x}"
     layer, index = divmod(number, width)
@@ -98,14 +117,18 @@ def _records(
     common = {"cwd": b"/data", "objects": objects, "start": pid}
     shell = writer.image(pid, t=begin + 1, argv=b"bash\0-c\0tool", exe=b"/usr/bin/bash", **common)
     writer.end(shell, t=begin + 5 * MS, why=End.EXEC, rchar=1000, wchar=0)
-    tool = writer.image(pid, t=begin + 6 * MS, parent=shell, execs=1, argv=b"tool\0x", exe=b"/opt/tool", **common)
+    tool = writer.image(
+        pid, t=begin + 6 * MS, parent=shell, execs=1, argv=b"tool\0x", exe=b"/opt/tool", **common
+    )
     t = begin + 10 * MS
     accesses, data = sizes
     for n in range(accesses):
         t += MS
         if n < len(inputs) * 2:
             path = inputs[n % len(inputs)]
-            writer.handle(path, ino_of(path), read=direction(64, 1 << 18, t, t + MS), t_open=t, t_close=t + MS)
+            writer.handle(
+                path, ino_of(path), read=direction(64, 1 << 18, t, t + MS), t_open=t, t_close=t + MS
+            )
         elif n < data - 4:
             path = f"/data/tmp/{number}.{n}"
             if n % 2:
@@ -123,7 +146,9 @@ def _records(
             if n % 3:
                 writer.op(Op.STAT, path, ino=ino_of(path), t=t)
             else:
-                writer.handle(path, ino_of(path), read=direction(1, 4096, t, t + MS), t_open=t, t_close=t + MS)
+                writer.handle(
+                    path, ino_of(path), read=direction(1, 4096, t, t + MS), t_open=t, t_close=t + MS
+                )
     writer.end(tool, t=begin + 800 * MS, rchar=16 << 18, wchar=4 << 18, utime=10 * MS, stime=MS)
     return writer
 

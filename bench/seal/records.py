@@ -18,12 +18,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from spoolmaker import ATTEMPTS, Bench
-from spoolwriter import BLOCK, direction
-
 from provio.model.wire import BLOCK_MAGIC, BlockKind, Op, RecordType
 from provio.pipeline.operations import write_records
 from provio.tracers.layout import IO
+from spoolmaker import ATTEMPTS, Bench
+from spoolwriter import BLOCK, direction
 
 BLOCK_BYTES = 128 << 10
 
@@ -49,7 +48,9 @@ def measure(folder: Path, kind: str, count: int) -> None:
     for start in range(0, count, per_block):
         part = rows[start : start + per_block].tobytes()
         length = BLOCK.size + -(-len(part) // 16) * 16
-        head = BLOCK.pack(BLOCK_MAGIC, length, BLOCK.size + len(part), BlockKind.IO, 0, 1, 1, 0, 0, 0, 0, 0, 0)
+        head = BLOCK.pack(
+            BLOCK_MAGIC, length, BLOCK.size + len(part), BlockKind.IO, 0, 1, 1, 0, 0, 0, 0, 0, 0
+        )
         writer.data += head + part.ljust(length - BLOCK.size, b"\0")
     bench.add(writer)
     begin = time.process_time()

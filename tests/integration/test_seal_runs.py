@@ -11,18 +11,20 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from spoolmaker import ATTEMPTS, RUN, Bench
-from spoolwriter import direction
 
 from provio.engines.host import start_ticks
 from provio.errors import EvidenceError, SetupError, StoreError, UsageError
 from provio.model.wire import HandleFlags, Kind, Op
 from provio.pipeline import answer, seal
 from provio.store import Store
+from spoolmaker import ATTEMPTS, RUN, Bench
+from spoolwriter import direction
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GONE = {"pid": 2**22 - 1, "start_ticks": 1}
 MADE = HandleFlags.CREATED | HandleFlags.CLOSED
@@ -37,11 +39,12 @@ def story(bench: Bench, ino: int = 100) -> None:
         image = writer.image(100 + number, t=base + 10, argv=task.encode(), objects=b"/usr/lib/libc.so.6")
         times = {"t_open": base + 100, "t_close": base + 900}
         writer.handle(
-            f"/w/{given}", ino + number, read=direction(2, 20, base + 200, base + 300), size_open=20, size_close=20,
-            **times,
+            f"/w/{given}", ino + number, read=direction(2, 20, base + 200, base + 300), size_open=20,
+            size_close=20,            **times,
         )  # fmt: skip
         writer.handle(
-            f"/w/{made}", ino + number + 1, write=direction(2, 20, base + 400, base + 500), flags=MADE, size_close=20,
+            f"/w/{made}", ino + number + 1, write=direction(2, 20, base + 400, base + 500), flags=MADE,
+            size_close=20,
             mtime_close=5, **times,
         )  # fmt: skip
         writer.op(Op.STAT, "/w/absent", err=2, t=base + 600)
@@ -272,8 +275,8 @@ def test_outputs_are_digested(tmp_path: Path) -> None:
     writer = bench.writer(ATTEMPTS[0])
     image = writer.image(t=150)
     writer.handle(
-        str(made), info.st_ino, dev=info.st_dev, write=direction(1, 7, 200, 300), flags=MADE, t_open=180, t_close=400,
-        size_close=7, mtime_close=info.st_mtime_ns, ctime_close=info.st_ctime_ns,
+        str(made), info.st_ino, dev=info.st_dev, write=direction(1, 7, 200, 300), flags=MADE, t_open=180,
+        t_close=400,         size_close=7, mtime_close=info.st_mtime_ns, ctime_close=info.st_ctime_ns,
     )  # fmt: skip
     writer.end(image)
     bench.add(writer)
@@ -296,7 +299,8 @@ def test_full_mode_keeps_every_record(tmp_path: Path) -> None:
     bench.add(writer)
     bench.over()
     rows = seal(Store(bench.store), RUN).sql(
-        'SELECT r.op, f.path, r."offset", r.result FROM records r LEFT JOIN files f ON f.file = r.file ORDER BY t_mono'
+        'SELECT r.op, f.path, r."offset", r.result FROM records r '
+        "LEFT JOIN files f ON f.file = r.file ORDER BY t_mono"
     )
     assert rows == [(1, b"/w/a", 0, 10), (1, b"/w/a", 10, 10), (2, None, -1, 3)]
 

@@ -46,7 +46,9 @@ def test_what_the_run_left_is_digested(tmp_path: Path, made: Path) -> None:
     "change",
     [{"size": 8}, {"mtime": 1}, {"ctime": 1}, {"until": 9}, {"writer": -1}, {"mtime": -1}],
 )
-def test_content_that_is_not_the_version_is_not_digested(tmp_path: Path, made: Path, change: dict[str, int]) -> None:
+def test_content_that_is_not_the_version_is_not_digested(
+    tmp_path: Path, made: Path, change: dict[str, int]
+) -> None:
     assert taken(tmp_path, version_of(made, **change)) == {}
 
 

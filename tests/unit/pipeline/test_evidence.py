@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from spoolmaker import ATTEMPTS, Bench, stamp
-from spoolwriter import Writer, direction
 
 from provio.model.events import GapSeen
 from provio.model.gaps import GapKind
 from provio.model.ids import ENGINE
 from provio.model.wire import Drop, End, GapCode, HandleFlags, Kind, Op, Origin
+from spoolmaker import ATTEMPTS, Bench, stamp
+from spoolwriter import Writer, direction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,7 +166,12 @@ def test_an_operation_through_a_handle_is_about_the_handles_file(bench: Bench) -
 
 @pytest.mark.parametrize(
     ("prot", "flags", "expected"),
-    [(1, 2, {"mapped-read"}), (3, 2, {"mapped-read"}), (3, 1, {"mapped-read", "mapped-write"}), (2, 1, {"mapped-write"})],
+    [
+        (1, 2, {"mapped-read"}),
+        (3, 2, {"mapped-read"}),
+        (3, 1, {"mapped-read", "mapped-write"}),
+        (2, 1, {"mapped-write"}),
+    ],
 )
 def test_a_mapping_reads_and_if_shared_and_writable_writes(
     bench: Bench, prot: int, flags: int, expected: set[str]
@@ -236,7 +241,9 @@ def test_a_socket_pair_is_one_channel_per_direction(bench: Bench) -> None:
     by_channel: dict[int, set[tuple[int, bool]]] = {}
     for use in bench.assemble().evidence.channels:
         by_channel.setdefault(use.channel, set()).add((use.bytes, use.writes))
-    assert sorted(by_channel.values(), key=str) == sorted([{(3, True), (3, False)}, {(7, True), (7, False)}], key=str)
+    assert sorted(by_channel.values(), key=str) == sorted(
+        [{(3, True), (3, False)}, {(7, True), (7, False)}], key=str
+    )
 
 
 def test_a_socket_without_a_known_peer_connects_nobody(bench: Bench) -> None:
@@ -258,7 +265,13 @@ def test_gaps_of_the_tracer_name_image_program_and_count(bench: Bench) -> None:
     writer.end(image)
     bench.add(writer)
     (gap,) = bench.assemble().evidence.gaps
-    assert (gap.kind, gap.scope, gap.count, gap.since, gap.until) == (GapKind.STATIC_BINARY, "image:0", 2, 100, 200)
+    assert (gap.kind, gap.scope, gap.count, gap.since, gap.until) == (
+        GapKind.STATIC_BINARY,
+        "image:0",
+        2,
+        100,
+        200,
+    )
     assert "/w/go-tool" in gap.detail
 
 

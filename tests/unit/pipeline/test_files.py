@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from spoolmaker import ATTEMPTS, Bench, stamp
-from spoolwriter import direction
 
 from provio.model.events import HostSeen
 from provio.model.wire import HandleFlags, Op, OpFlags
+from spoolmaker import ATTEMPTS, Bench, stamp
+from spoolwriter import direction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +110,9 @@ def test_what_was_looked_for_and_absent_is_a_file_of_its_own(bench: Bench, write
     assert sorted(t.op for t in found.evidence.touches) == ["open", "stat", "write"]
 
 
-def test_an_operation_without_identity_is_joined_by_the_name_at_that_time(bench: Bench, writer: Writer) -> None:
+def test_an_operation_without_identity_is_joined_by_the_name_at_that_time(
+    bench: Bench, writer: Writer
+) -> None:
     wrote(writer, "/w/a", 5, 10)
     writer.op(Op.RENAME, "/w/a", "/w/b", ino=5, t=20)
     wrote(writer, "/w/a", 6, 30)

@@ -8,12 +8,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spoolmaker import RUN, Bench, stamp
 
 from provio.engines.host import start_ticks
 from provio.importers.events import read_spool_events
 from provio.model.events import ProcessRef, ProcessStarted, RunEnded
 from provio.pipeline.liveness import Liveness, is_alive, liveness
+from spoolmaker import RUN, Bench, stamp
 
 if TYPE_CHECKING:
     from pathlib import Path

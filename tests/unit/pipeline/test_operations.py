@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
-from spoolmaker import ATTEMPTS, Bench
-from spoolwriter import direction
 
 from provio.model.wire import Op
 from provio.pipeline.operations import write_records
+from spoolmaker import ATTEMPTS, Bench
+from spoolwriter import direction
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from spoolmaker import Bench
 
 from provio.errors import UsageError
 from provio.store import Store
 from provio.store.manifest import FORMAT, VERSION, describe_files, write_manifest
 from provio.store.writer import new_generation, publish, write_tables
+from spoolmaker import Bench
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -94,5 +94,7 @@ def test_many_processes_never_hold_a_claim_at_once(tmp_path: Path) -> None:
         "        fd = os.open(sys.argv[1] + '/inside', os.O_CREAT | os.O_EXCL)\n"
         "        os.close(fd); os.unlink(sys.argv[1] + '/inside')\n"
     )
-    workers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=os.environ) for _ in range(4)]
+    workers = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], env=os.environ) for _ in range(4)
+    ]
     assert [worker.wait(60) for worker in workers] == [0] * 4

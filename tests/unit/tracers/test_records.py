@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
 from provio.errors import EvidenceError
 from provio.model.wire import HEADER_SIZE, Layout, Op, RecordType
 from provio.tracers.records import read_records
 from spoolwriter import Writer, direction
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ATTEMPT = "11" * 16
 

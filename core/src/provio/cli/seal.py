@@ -34,7 +34,8 @@ VERSION = 1
 )
 @common_options
 def command(
-    *, which: str | None, every: bool, force: bool, detached: bool, run: str | None, store: str | None, as_json: bool
+    *, which: str | None, every: bool, force: bool, detached: bool, run: str | None, store: str | None,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Seal a run.
 
@@ -97,6 +98,7 @@ def _described(generation: Generation) -> dict[str, Any]:
 def _line(generation: Generation) -> str:
     counts = generation.manifest["counts"]
     return (
-        f"{generation.run[:12]}  {generation.state}  generation {generation.number}: {counts['attempts']} attempts, "
+        f"{generation.run[:12]}  {generation.state}  generation {generation.number}: "
+        f"{counts['attempts']} attempts, "
         f"{counts['processes']} processes, {counts['versions']} file versions"
     )

@@ -103,5 +103,5 @@ def _require_analysis() -> None:
     if missing:
         raise SetupError(
             f"sealing needs {' and '.join(missing)}; the spool stays as it is",
-            hint="pip install 'provio[analyse]', here or where the store can be read, then 'provio seal --all'",
+            hint="pip install 'provio[analyse]' here or where the store can be read, then 'provio seal'",
         )

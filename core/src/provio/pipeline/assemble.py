@@ -8,9 +8,11 @@ here; ``images``, ``touches``, ``files``, ``channels`` and ``gather`` each do on
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +90,7 @@ def assemble(
         table = build_images(records, unknown)
         lost = {(file, pid): n for (file, pid, _), n in zip(unknown, table.lost, strict=True)}
         touches = build_touches(records, table, boots, lost)
-        rules = Categories(_own_places(run, listing), [i.exe for i in table.images])
+        rules = Categories(_own_places(listing), [i.exe for i in table.images])
         files = number_files(touches.frame, records.strings, boot_names, events, rules)
         frame = _data_first(touches.frame, files)
         channels, moved = build_channels(records, touches.handles, boots)
@@ -151,16 +153,12 @@ def _boots(records: Records) -> tuple[Any, list[str]]:
     return np.array(of_file, dtype=np.int64), list(numbers)
 
 
-def _own_places(run: RunRecord, listing: SpoolListing) -> list[bytes]:
+def _own_places(listing: SpoolListing) -> list[bytes]:
     """Return directories whose files are ours: the store of this run, our package's native part."""
-    import os
-
     import provio
 
     store = listing.path.parent.parent
-    native = os.path.join(os.path.dirname(provio.__file__), "_native")
-    del run
-    return [os.fsencode(store), os.fsencode(os.path.realpath(store)), os.fsencode(native)]
+    return [os.fsencode(p) for p in (store, store.resolve(), Path(provio.__file__).parent / "_native")]
 
 
 def _data_first(frame: Frame, files: Files) -> Frame:
@@ -176,9 +174,9 @@ def _rows(frame: Frame, files: Files, strings: Sequence[bytes]) -> list[Touch]:
     names = [OP_NAMES.get(code, f"op-{code}") for code in range(256)]
     columns = (
         range(count), part.epoch.tolist(), part.file.tolist(), [names[code] for code in part.op.tolist()],
-        part.count.tolist(), part.bytes.tolist(), part.first.tolist(), part.last.tolist(), part.opened.tolist(),
-        part.closed.tolist(), part.size_open.tolist(), part.mtime_open.tolist(), part.ctime_open.tolist(),
-        part.size_close.tolist(), part.mtime_close.tolist(), part.ctime_close.tolist(),
+        part.count.tolist(), part.bytes.tolist(), part.first.tolist(), part.last.tolist(),
+        part.opened.tolist(), part.closed.tolist(), part.size_open.tolist(), part.mtime_open.tolist(),
+        part.ctime_open.tolist(), part.size_close.tolist(), part.mtime_close.tolist(), part.ctime_close.tolist(),
         [strings[n] for n in part.path.tolist()], [strings[n] for n in part.path2.tolist()],
         part.other.tolist(), part.err.tolist(), part.flags.tolist(),
     )  # fmt: skip

@@ -15,7 +15,7 @@ wrote, made or renamed is always ``data`` (except in ``provio``, ``kernel`` and
 | library | shared objects in system and interpreter prefixes | dynamic linking |
 | locale | locale archives, gconv, message catalogues, nsswitch | C library's own look-ups |
 | timezone | zoneinfo, localtime | C library's own look-ups |
-| interpreter | the standard library, site-packages and byte code of interpreters that ran | the program, not its input |
+| interpreter | standard library, packages, byte code of interpreters that ran | the program, not its input |
 | program | executables in system directories and PATH look-ups there | the program, not its input |
 """
 
@@ -33,18 +33,30 @@ ALWAYS: Final = frozenset({"provio", "kernel", "device"})
 
 _SYSTEM: Final = rb"/(?:usr/(?:local/)?)?"
 
-_RULES: Final = (
-    ("kernel", rb"/(?:proc|sys)(?:/|$)|.*/cgroup\.procs$"),
-    ("device", rb"/dev(?:/(?!shm/|mqueue/)|$)"),
-    ("loader", rb"/etc/ld\.so\.|.*/ld\.so\.cache$|.*/glibc-hwcaps(?:/|$)|.*/(?:tls|haswell|x86_64|avx512_1)/(?:.*/)?lib[^/]*\.so"),
-    ("timezone", rb"/etc/(?:localtime|timezone)$|/usr/(?:share|lib)/zoneinfo(?:/|$)"),
-    ("locale", rb"/usr/(?:lib|share)/locale(?:/|$)|/usr/lib(?:64)?/(?:[^/]+/)?gconv(?:/|$)|/usr/share/i18n/|/etc/(?:locale\.alias|nsswitch\.conf|host\.conf|resolv\.conf|gai\.conf)$"),
-    ("library", _SYSTEM + rb"lib(?:32|64|x32)?(?:exec)?/(?:.*/)?[^/]*\.so(?:\.[0-9.]+)?$"),
-    ("program", _SYSTEM + rb"s?bin(?:/|$)"),
-    ("interpreter", rb".*/__pycache__(?:/|$)|.*\.py[co]$|.*/(?:site|dist)-packages(?:/|$)|/usr/(?:local/)?lib/(?:python|perl|ruby|R|node_modules)[^/]*(?:/|$)|/usr/share/(?:perl|python)[^/]*(?:/|$)|/etc/(?:perl|python)[^/]*/"),
+_ANYWHERE: Final = rb".*/"
+_RULES: Final[tuple[tuple[str, tuple[bytes, ...]], ...]] = (
+    ("kernel", (rb"/(?:proc|sys)(?:/|$)", _ANYWHERE + rb"cgroup\.procs$")),
+    ("device", (rb"/dev(?:/(?!shm/|mqueue/)|$)",)),
+    ("loader", (
+        rb"/etc/ld\.so\.", _ANYWHERE + rb"ld\.so\.cache$", _ANYWHERE + rb"glibc-hwcaps(?:/|$)",
+        _ANYWHERE + rb"(?:tls|haswell|x86_64|avx512_1)/(?:.*/)?lib[^/]*\.so",
+    )),
+    ("timezone", (rb"/etc/(?:localtime|timezone)$", rb"/usr/(?:share|lib)/zoneinfo(?:/|$)")),
+    ("locale", (
+        rb"/usr/(?:lib|share)/locale(?:/|$)", rb"/usr/lib(?:64)?/(?:[^/]+/)?gconv(?:/|$)",
+        rb"/usr/share/i18n/",
+        rb"/etc/(?:locale\.alias|nsswitch\.conf|host\.conf|resolv\.conf|gai\.conf)$",
+    )),
+    ("library", (_SYSTEM + rb"lib(?:32|64|x32)?(?:exec)?/(?:.*/)?[^/]*\.so(?:\.[0-9.]+)?$",)),
+    ("program", (_SYSTEM + rb"s?bin(?:/|$)",)),
+    ("interpreter", (
+        _ANYWHERE + rb"__pycache__(?:/|$)", rb".*\.py[co]$", _ANYWHERE + rb"(?:site|dist)-packages(?:/|$)",
+        rb"/usr/(?:local/)?lib/(?:python|perl|ruby|R|node_modules)[^/]*(?:/|$)",
+        rb"/usr/share/(?:perl|python)[^/]*(?:/|$)", rb"/etc/(?:perl|python)[^/]*/",
+    )),
 )  # fmt: skip
 
-_PATTERN: Final = re.compile(b"|".join(b"(%s)" % pattern for _, pattern in _RULES), re.DOTALL)
+_PATTERN: Final = re.compile(b"|".join(b"(%s)" % b"|".join(each) for _, each in _RULES), re.DOTALL)
 _NAMES: Final = tuple(name for name, _ in _RULES)
 _INTERPRETERS: Final = re.compile(
     rb"(.*)/bin/(?:python|pypy|perl|ruby|R|Rscript|node|julia)[0-9.]*$", re.DOTALL

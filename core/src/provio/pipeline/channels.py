@@ -43,7 +43,7 @@ def build_channels(records: Records, owner: Owners, boots: Ints) -> tuple[list[C
         for writes, side in ((False, rows["read"][row]), (True, rows["write"][row])):
             if not side["count"] and not side["bytes"]:
                 continue
-            key = _key(kinds[n], int(boot[n]), devices[n], inodes[n], writes, peers)
+            key = _key(kinds[n], int(boot[n]), devices[n], inodes[n], writes=writes, peers=peers)
             number = names.setdefault(key, len(names))
             first, last, size = int(side["first"]), int(side["last"]), int(side["bytes"])
             uses.append(
@@ -54,7 +54,7 @@ def build_channels(records: Records, owner: Owners, boots: Ints) -> tuple[list[C
 
 
 def _key(
-    kind: int, boot: int, dev: int, ino: int, writes: bool, peers: dict[tuple[int, int], int]
+    kind: int, boot: int, dev: int, ino: int, *, writes: bool, peers: dict[tuple[int, int], int]
 ) -> tuple[int, ...]:
     """Return what two uses of one channel have in common."""
     if kind != Kind.SOCKET:

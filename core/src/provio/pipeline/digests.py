@@ -138,7 +138,8 @@ def _matches(info: os.stat_result, identity: Identity, spans: Sequence[Span]) ->
     if (info.st_mtime_ns, info.st_ctime_ns) == (mtime, ctime):
         return True
     return any(
-        span.since <= info.st_ctime_ns <= span.until and (span.times or info.st_mtime_ns == mtime) for span in spans
+        span.since <= info.st_ctime_ns <= span.until and (span.times or info.st_mtime_ns == mtime)
+        for span in spans
     )
 
 

@@ -42,7 +42,8 @@ _KINDS: Final = {
     int(Kind.OTHER): "other",
 }
 _CHANGES: Final = (
-    Op.WRITE, Op.RENAME, Op.LINK, Op.SYMLINK, Op.TRUNCATE, Op.MKDIR, Op.FALLOCATE, Op.EXCHANGE, CREATE, MAPPED_WRITE,
+    Op.WRITE, Op.RENAME, Op.LINK, Op.SYMLINK, Op.TRUNCATE, Op.MKDIR, Op.FALLOCATE, Op.EXCHANGE, CREATE,
+    MAPPED_WRITE,
 )  # fmt: skip
 _OWN: Final = int(HandleFlags.ADOPTED | HandleFlags.INHERITED | HandleFlags.CONTINUED)
 
@@ -124,7 +125,7 @@ def split_generations(frame: Frame, keys: Ints) -> Ints:
     rows = np.flatnonzero(np.isin(keys, reused))
     rows = rows[np.lexsort((frame.addr[rows], start[rows], keys[rows]))]
     new = keys.copy()
-    new[rows] = _generation_keys(frame, rows, keys, start, int(keys.max()) + 1)
+    new[rows] = _generation_keys(frame, rows, keys, int(keys.max()) + 1)
     return new
 
 
@@ -139,7 +140,7 @@ def _moments(frame: Frame) -> Ints:
     return np.where(frame.opened > 0, frame.opened, frame.first)
 
 
-def _generation_keys(frame: Frame, rows: Ints, keys: Ints, start: Ints, fresh: int) -> list[int]:
+def _generation_keys(frame: Frame, rows: Ints, keys: Ints, fresh: int) -> list[int]:
     """Walk the touches of reused inodes in order of time; see ``split_generations``."""
     creates = _creates(frame)[rows].tolist()
     columns = (

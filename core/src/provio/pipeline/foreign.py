@@ -55,12 +55,12 @@ def _converted(
     origin = Origin(run.run_id, "", run.boot_id, run.host, run.started_real, run.started_mono)
     target = folder / path.name
     try:
-        assert reader.to_wire is not None
+        assert reader.to_wire is not None  # noqa: S101 - see _readers
         target.write_bytes(reader.to_wire(path.read_bytes(), origin))
     except ValueError as error:
         guard.gaps.append(Gap(GapKind.CORRUPT_EVIDENCE, "run", detail=f"io/{path.name}: {error}"))
         return []
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
         guard.fail(plugin, "provio_tracers", error)
         return []
     return [target]

@@ -101,8 +101,8 @@ _DEFAULTS: Final = dict.fromkeys(COLUMNS, 0) | dict.fromkeys(
 
 def make_frame(length: int, **columns: Ints) -> Frame:
     """Build a frame; columns that are not given have their value for "not known"."""
-    for name in columns:
-        assert name in _DEFAULTS, name
+    if unknown := columns.keys() - _DEFAULTS.keys():
+        raise TypeError(f"a frame has no columns {sorted(unknown)}")
     return Frame(
         *(
             columns[name].astype(np.int64, copy=False)

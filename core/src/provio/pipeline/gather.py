@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from provio.pipeline.spoolread import SpoolListing
     from provio.tracers.records import Records
 
-_KINDS: Final = {code: GapKind(code.name.lower().replace("_", "-")) for code in GapCode}
+_WORDS: Final = {str(kind): kind for kind in GapKind}
+_KINDS: Final = {code: _WORDS[code.name.lower().replace("_", "-")] for code in GapCode}
 _DROPS: Final = {
     Drop.NO_SPACE: "the file system was full or over quota",
     Drop.FSIZE: "the file size limit (ulimit -f) was reached",
@@ -48,7 +49,9 @@ def run_gaps(run: RunRecord, events: Sequence[Event], records: Records) -> list[
     if said & {str(GapKind.NO_TRACER), str(GapKind.NO_ARENA)}:
         return []
     if not run.tracers:
-        return [Gap(GapKind.NO_TRACER, "run", detail="no tracer was armed: files are known from the engine only")]
+        return [
+            Gap(GapKind.NO_TRACER, "run", detail="no tracer was armed: files are known from the engine only")
+        ]
     detail = f"the {' and '.join(run.tracers)} tracer was armed, but no process left a record"
     return [Gap(GapKind.NODE_EVIDENCE_MISSING, "run", detail=detail)]
 

@@ -61,7 +61,9 @@ def build_images(records: Records, unknown: Iterable[tuple[int, int, int]]) -> I
         records: the decoded files.
         unknown: (file index, pid, first time) of records without an image.
     """
-    objects = [(n,) if n else () for n in records.texts(RecordType.IMAGE, "objects").tolist()]
+    objects: list[tuple[int, ...]] = [
+        (n,) if n else () for n in records.texts(RecordType.IMAGE, "objects").tolist()
+    ]
     files = records.file_of(records.addr[RecordType.IMAGE]).tolist()
     images = _images(records, files, objects)
     _inherit(images)
@@ -97,7 +99,13 @@ def _images(records: Records, files: list[int], objects: list[tuple[int, ...]]) 
     }
     images = []
     for n, (parent, run, attempt, number, text) in enumerate(
-        zip(_parents(records).tolist(), *tokens, zip(*numbers, strict=True), zip(*texts, strict=True), strict=True)
+        zip(
+            _parents(records).tolist(),
+            *tokens,
+            zip(*numbers, strict=True),
+            zip(*texts, strict=True),
+            strict=True,
+        )
     ):
         op, pid, ppid, nspid, start, execs, since, uid, rank, rchar, wchar = number
         argv, env, exe, cwd, cgroup, ancestors = text
@@ -115,8 +123,8 @@ def _images(records: Records, files: list[int], objects: list[tuple[int, ...]]) 
                 host=header.host, parent=parent, forked=op == Origin.FORK, since=since,
                 carried=attempt or (ENGINE if run else ""), carried_run=run, argv=parse.items(argv),
                 exe=records.strings[exe], cwd=records.strings[cwd], cgroup_path=parse.cgroup(cgroup),
-                environment=parse.environment(env), ancestors=parse.ancestors(ancestors), user=uid, rank=rank - 1,
-                **last,
+                environment=parse.environment(env), ancestors=parse.ancestors(ancestors), user=uid,
+                rank=rank - 1, **last,
             )
         )  # fmt: skip
     return images
@@ -167,7 +175,9 @@ def _ends(records: Records, objects: list[tuple[int, ...]]) -> dict[int, Any]:
     addr = records.addr[RecordType.IMAGE]
     whose = lookup(addr, records.refs(RecordType.IMAGE_END, "image"), np.arange(len(addr))).tolist()
     loaded = records.texts(RecordType.IMAGE_END, "objects").tolist()
-    columns = (rows[name].tolist() for name in ("op", "t", "rchar", "wchar", "utime", "stime", "maxrss", "io_time"))
+    columns = (
+        rows[name].tolist() for name in ("op", "t", "rchar", "wchar", "utime", "stime", "maxrss", "io_time")
+    )
     ends: dict[int, Any] = {}
     for image, more, *end in zip(whose, loaded, *columns, strict=True):
         if image < 0 or end[0] not in _ENDED:

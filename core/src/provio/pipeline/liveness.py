@@ -38,10 +38,9 @@ def liveness(run: RunRecord, events: Iterable[Event], images: Sequence[Image] = 
     here = boot_id()
     if run.boot_id != here:
         return Liveness.OVER if _same_machine(run) else Liveness.OPEN
+    told = (e for e in events if isinstance(e, (TaskStarted, ProcessStarted)) and e.stamp.boot_id == here)
     processes = [(run.pid, run.start_ticks)]
-    for event in events:
-        if isinstance(event, (TaskStarted, ProcessStarted)) and event.process and event.stamp.boot_id == here:
-            processes.append((event.process.pid, event.process.start_ticks))
+    processes += [(e.process.pid, e.process.start_ticks) for e in told if e.process]
     processes += [(i.pid, i.start_ticks) for i in images if i.boot == here and not i.until]
     alive = any(is_alive(pid, start) for pid, start in set(processes))
     return Liveness.RUNNING if alive else Liveness.OVER

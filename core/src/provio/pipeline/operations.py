@@ -97,7 +97,8 @@ _OPTIONS: Final[dict[str, Any]] = {
     "compression": "zstd",
     "compression_level": 1,
     "use_dictionary": [f.name for f in SCHEMA if f.name not in (*_DELTA, *_SPLIT)],
-    "column_encoding": dict.fromkeys(_DELTA, "DELTA_BINARY_PACKED") | dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT"),
+    "column_encoding": dict.fromkeys(_DELTA, "DELTA_BINARY_PACKED")
+    | dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT"),
     "store_schema": False,
 }
 
@@ -124,7 +125,8 @@ def _chunks(blocks: Iterator[IoBlock]) -> Iterator[list[IoBlock]]:
 
 
 _FIELDS: Final = {
-    "op": "op", "err": "err", "t_mono": "t", "offset": "offset", "result": "result", "tid": "tid", "object": "object",
+    "op": "op", "err": "err", "t_mono": "t", "offset": "offset", "result": "result", "tid": "tid",
+    "object": "object",
 }  # fmt: skip
 
 

@@ -45,6 +45,10 @@ Progress = Callable[[int, int], None]
 _STEPS = 5
 
 
+def _no_progress(done: int, total: int) -> None:
+    """Show nothing."""
+
+
 @dataclass(slots=True)
 class Built:
     """What a generation is made of, before it is written."""
@@ -57,7 +61,7 @@ class Built:
 
 def seal_run(store: Store, run: str, *, force: bool = False, progress: Progress | None = None) -> Generation:
     """Seal one run; see ``provio.pipeline.seal``."""
-    step = progress or (lambda done, total: None)
+    step = progress or _no_progress
     spool = store.spool(run)
     if not spool.is_dir():
         return _without_spool(store, run)
@@ -80,7 +84,7 @@ def seal_run(store: Store, run: str, *, force: bool = False, progress: Progress 
 
 def build(spool: Path, *, force: bool = False, digests: bool = True, step: Progress | None = None) -> Built:
     """Read a spool and reconcile it; nothing is written but digests into the spool."""
-    step = step or (lambda done, total: None)
+    step = step or _no_progress
     listing = list_spool(spool)
     record = Spool.open(spool).run
     events, gaps = read_spool_events(spool)
@@ -119,8 +123,8 @@ def manifest_of(built: Built, files: Mapping[str, Any], *, as_of_ns: int, sealed
     for gap in facts.gaps:
         gaps[str(gap.kind)] = gaps.get(str(gap.kind), 0) + 1
     plain = run.to_json()
-    kept = ("name", "engine", "engine_version", "workflow", "cwd", "argv", "host", "user", "uid", "mode", "tracers",
-            "parent_run", "parent_attempt", "provio_version", "libc", "kernel")  # fmt: skip
+    kept = ("name", "engine", "engine_version", "workflow", "cwd", "argv", "host", "user", "uid", "mode",
+            "tracers", "parent_run", "parent_attempt", "provio_version", "libc", "kernel")  # fmt: skip
     started = {"started_ns": run.started_real, "ended_ns": max(ends, default=0)}
     return {
         "format": FORMAT,
@@ -131,8 +135,9 @@ def manifest_of(built: Built, files: Mapping[str, Any], *, as_of_ns: int, sealed
         "sealed_ns": sealed_ns,
         "coverage": coverage_json(facts),
         "counts": {
-            "attempts": len(facts.attempts), "processes": len(found.evidence.images), "files": len(found.files.seen),
-            "versions": len(facts.versions), "touches": len(found.frame), "derivations": len(facts.derivations),
+            "attempts": len(facts.attempts), "processes": len(found.evidence.images),
+            "files": len(found.files.seen), "versions": len(facts.versions),
+            "touches": len(found.frame), "derivations": len(facts.derivations),
         },
         "gaps": gaps,
         "tools": _tools(),
@@ -185,7 +190,8 @@ def _covering(store: Store, run: str, spool: Path, *, force: bool) -> Generation
 
 def _newest(store: Store, run: str) -> Generation:
     newest = store.newest(run)
-    assert newest is not None
+    if newest is None:
+        raise StoreError(f"{store.generations(run)} lost its generation", hint="seal the run again")
     return newest
 
 

@@ -72,7 +72,9 @@ def build_tables(found: Assembled, facts: Facts, digests: Mapping[int, str]) -> 
         "tasks": _tasks(facts),
         "attempts": _attempts(found, facts, accesses, attempts),
         "processes": _processes(found, attempts),
-        "epochs": _columns("epochs", ((e.epoch, e.image, e.tid, e.since, e.until) for e in found.evidence.epochs)),
+        "epochs": _columns("epochs", (
+            (e.epoch, e.image, e.tid, e.since, e.until) for e in found.evidence.epochs
+        )),
         "attributions": _attributions(found, facts),
         "files": _files(found),
         "versions": _versions(found, facts, attempts, digests),
@@ -86,9 +88,12 @@ def build_tables(found: Assembled, facts: Facts, digests: Mapping[int, str]) -> 
             (a.attempt, d.role, d.name, d.value, json.dumps(list(d.flags)))
             for a in _ordered(facts) for d in a.declared
         )),
-        "gaps": _columns("gaps", ((str(g.kind), g.scope, g.since, g.until, g.count, g.detail) for g in facts.gaps)),
+        "gaps": _columns("gaps", (
+            (str(g.kind), g.scope, g.since, g.until, g.count, g.detail) for g in facts.gaps
+        )),
         "engine_files": _columns("engine_files", (
-            (e.action, e.path, e.attempt, e.stamp.real) for e in found.evidence.events if isinstance(e, EngineFile)
+            (e.action, e.path, e.attempt, e.stamp.real)
+            for e in found.evidence.events if isinstance(e, EngineFile)
         )),
     }  # fmt: skip
 
@@ -131,7 +136,9 @@ def sum_accesses(frame: Frame, facts: Facts) -> Accesses:
     """Join touches to their versions and sum them; noise meets no version."""
     version = np.full(len(frame), -1, dtype=np.int64)
     if facts.accesses:
-        pairs = np.fromiter(chain.from_iterable(facts.accesses), np.int64, len(facts.accesses) * 2).reshape(-1, 2)
+        pairs = np.fromiter(chain.from_iterable(facts.accesses), np.int64, len(facts.accesses) * 2).reshape(
+            -1, 2
+        )
         version[pairs[:, 0]] = pairs[:, 1]
     key = _packed((frame.epoch, frame.file, version + 1, frame.op, frame.err))
     order = (
@@ -210,8 +217,9 @@ def _attempts(found: Assembled, facts: Facts, accesses: Accesses, owners: Sequen
     for a in _ordered(facts):
         s = sums.get(a.attempt, _EMPTY)
         rows.append((
-            a.attempt, numbers[a.logical, a.physical], a.ordinal, a.state, a.exit_code, a.signal, a.started_ns,
-            a.ended_ns, a.cwd, a.pid, a.start_ticks, a.cgroup_id, a.cgroup_path, a.host, a.job, a.command, a.message,
+            a.attempt, numbers[a.logical, a.physical], a.ordinal, a.state, a.exit_code, a.signal,
+            a.started_ns, a.ended_ns, a.cwd, a.pid, a.start_ticks, a.cgroup_id, a.cgroup_path, a.host, a.job,
+            a.command, a.message,
             _json(a.attributes), a.parent, a.retry_of, s["processes"], s["files_read"], s["files_written"],
             s["bytes_read"], s["bytes_written"], s["operations"],
             _known(a.cpu_user_ns, s["cpu_user_ns"]), _known(a.cpu_system_ns, s["cpu_system_ns"]),
@@ -231,7 +239,7 @@ def _known(told: int, measured: int) -> int:
 
 
 def _sums(found: Assembled, accesses: Accesses, owners: Sequence[str | None]) -> dict[str, dict[str, int]]:
-    """Sum per attempt: data files and bytes from accesses, processes and times from images, operations from epochs."""
+    """Sum per attempt: data files and bytes, processes and their times, operations."""
     names = sorted({o for o in owners if o})
     code = {name: n for n, name in enumerate(names)}
     of_epoch = np.array([code[o] if o else -1 for o in owners], dtype=np.int64)
@@ -278,9 +286,9 @@ def _processes(found: Assembled, owners: Sequence[str | None]) -> Table:
         first.setdefault(epoch.image, owner)
     return _columns("processes", (
         (
-            i.image, i.parent, i.pid, i.ppid, i.nspid, i.start_ticks, i.execs, i.forked, i.host, i.boot, i.since,
-            i.until, i.ended, _json([name_json(a) for a in i.argv]), i.exe, i.cwd, _clean(i.cgroup_path), i.user, i.rank,
-            i.rchar, i.wchar, first.get(i.image),
+            i.image, i.parent, i.pid, i.ppid, i.nspid, i.start_ticks, i.execs, i.forked, i.host, i.boot,
+            i.since, i.until, i.ended, _json([name_json(a) for a in i.argv]), i.exe, i.cwd,
+            _clean(i.cgroup_path), i.user, i.rank, i.rchar, i.wchar, first.get(i.image),
         )
         for i in found.evidence.images
     ))  # fmt: skip
@@ -350,7 +358,12 @@ def _versions(
     clock = Clock(found)
     versions = facts.versions
     same = ("version", "file", "ordinal", "path", "size", "mtime", "ctime", "ended")
-    renamed = {"begun_mono": "begun", "closed_mono": "closed", "until_mono": "until", "writer_epoch": "writer"}
+    renamed = {
+        "begun_mono": "begun",
+        "closed_mono": "closed",
+        "until_mono": "until",
+        "writer_epoch": "writer",
+    }
     columns = {name: [getattr(v, name) for v in versions] for name in same}
     columns |= {name: [getattr(v, attribute) for v in versions] for name, attribute in renamed.items()}
     columns["writer_attempt"] = [owners[v.writer] if v.writer >= 0 else None for v in versions]
@@ -373,7 +386,9 @@ def _derivations(facts: Facts, accesses: Accesses, owners: Sequence[str | None])
         "input": inputs,
         "attempt": [owners[e] if e >= 0 else None for e in epochs],
         "confidence": [str(d.confidence) for d in facts.derivations],
-        "bytes": _bytes_read(accesses, [r if r >= 0 else e for r, e in zip(readers, epochs, strict=True)], inputs),
+        "bytes": _bytes_read(
+            accesses, [r if r >= 0 else e for r, e in zip(readers, epochs, strict=True)], inputs
+        ),
         "via": [known[d.via][0] for d in facts.derivations],
     }
 

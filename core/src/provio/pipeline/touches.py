@@ -273,17 +273,13 @@ def _objects(records: Records, table: ImageTable, boots: Ints) -> Frame:
     """Return mapped-read rows for the shared objects that the link map named."""
     image, path = [], []
     numbers = {text: n for n, text in enumerate(records.strings)}
-    extra = list(records.strings)
     expanded: dict[int, list[int]] = {}
     for number, strings in enumerate(table.objects):
         for string in strings:
             if string not in expanded:
-                expanded[string] = _names(records.strings[string], numbers, extra)
+                expanded[string] = _names(records.strings[string], numbers, records.strings)
             image.extend([number] * len(expanded[string]))
             path.extend(expanded[string])
-    records_strings = records.strings
-    assert isinstance(records_strings, list)
-    records_strings.extend(extra[len(records_strings) :])
     images = np.array(image, dtype=np.int64)
     since = np.array([i.since for i in table.images], dtype=np.int64)
     files = np.array(table.file, dtype=np.int64)
@@ -305,15 +301,15 @@ def _objects(records: Records, table: ImageTable, boots: Ints) -> Frame:
     )
 
 
-def _names(raw: bytes, numbers: dict[bytes, int], extra: list[bytes]) -> list[int]:
-    """Return the numbers of the paths in a NUL-separated list; new ones are appended to ``extra``."""
+def _names(raw: bytes, numbers: dict[bytes, int], strings: list[bytes]) -> list[int]:
+    """Return the numbers of the paths in a NUL-separated list; new ones are appended to ``strings``."""
     found = []
     for name in raw.split(b"\0"):
         if not name.startswith(b"/"):
             continue  # linux-vdso.so.1
         if name not in numbers:
-            numbers[name] = len(extra)
-            extra.append(name)
+            numbers[name] = len(strings)
+            strings.append(name)
         found.append(numbers[name])
     return found
 

@@ -149,9 +149,8 @@ class Store:
                 f"there are no runs in {self.path}",
                 hint="'provio run -- COMMAND' records one; --store or PROVIO_STORE names another store",
             )
-        if name in (None, "", "last"):
+        if not name or name == "last":
             return found[-1]
-        assert name is not None
         matching = [s for s in found if s.id.startswith(name.lower())] or [
             s for s in found if s.name == name
         ][-1:]

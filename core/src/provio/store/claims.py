@@ -80,7 +80,7 @@ def _acquire(folder: Path, path: Path, deadline: float, done: Callable[[], bool]
                 f"{folder} is being sealed by {_text(holder)}",
                 hint="wait for it; if that process is gone for good, remove its claim.* file there",
             )
-        time.sleep(wait * (0.5 + random.random()))
+        time.sleep(wait * (0.5 + random.random()))  # noqa: S311 - only spreads retries
         wait = min(wait * 2, 0.25)
     return False
 

@@ -37,7 +37,7 @@ Columns = Mapping[str, Sequence[Any] | np.ndarray[Any, Any] | pa.Array]
 
 
 def write_tables(folder: Path, tables: Mapping[str, Columns]) -> dict[str, int]:
-    """Write every table of ``model.tables`` into a folder, one not given as empty; return their numbers of rows."""
+    """Write every table of ``model.tables`` (one not given is empty); return their numbers of rows."""
     return {name: write_table(folder / f"{name}.parquet", name, tables.get(name, {})) for name in TABLES}
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from provio.errors import EvidenceError
 from provio.model.wire import BLOCK_MAGIC, FORMAT_MINOR, HEADER_SIZE, BlockKind, RecordType
 from provio.tracers.layout import BLOCK, IO, RECORDS, UNIT
-from provio.tracers.spool_files import Batch, open_io_file
+from provio.tracers.spool_files import Batch, Header, IoFile, open_io_file
 
 if TYPE_CHECKING:
     import mmap
@@ -40,7 +40,8 @@ _MAGIC_BYTES: Final = BLOCK_MAGIC.to_bytes(4, "little")
 _BLOCK_UNITS: Final = BLOCK.itemsize // UNIT
 _BATCH: Final = 384 << 20
 """Bytes of small files that are decoded together."""
-_IMAGE, _EPOCH = int(RecordType.IMAGE), int(RecordType.EPOCH)
+_SWITCHES: Final = frozenset({int(RecordType.IMAGE), int(RecordType.EPOCH)})
+"""Records after which others stand under another image or epoch."""
 _TYPES: Final = max(RecordType) + 1
 _LEAST: Final = tuple(RECORDS[RecordType(t)].itemsize // UNIT if t in RECORDS else 1 for t in range(_TYPES))
 """Smallest size in units of each record type."""
@@ -100,7 +101,7 @@ class Records:
         files: accepted files in order of name.
         rows: structured array per record type (STRING excluded), sorted by address.
         addr: the addresses of those rows.
-        strings: distinct byte strings; number 0 is the empty string.
+        strings: distinct byte strings; number 0 is the empty string. More may be appended.
         string_addr, string_id: address of each STRING record and its number in ``strings``.
         truncated: numbers of strings that the tracer had to cut.
         segments: who wrote the records from an address on.
@@ -111,7 +112,7 @@ class Records:
     files: Sequence[SpoolFile]
     rows: dict[RecordType, Rows]
     addr: dict[RecordType, Ints]
-    strings: Sequence[bytes]
+    strings: list[bytes]
     string_addr: Ints
     string_id: Ints
     truncated: frozenset[int]
@@ -383,7 +384,7 @@ class _Walker:
 
     def _walk(self, unit: int, end: int, state: _State, *, strict: bool) -> int:
         """Collect the records between two units; return where it stopped (``end`` if all was sound)."""
-        words, least, types = self._words, _LEAST, _TYPES
+        words, least, types, switches = self._words, _LEAST, _TYPES, _SWITCHES
         add: list[Callable[[int], None]] = [rows.append for rows in self.found]
         while unit < end:
             word = words[unit << 2]
@@ -399,7 +400,7 @@ class _Walker:
             if size < least[kind] or unit + size > end:
                 return unit
             add[kind](unit)
-            if kind == _IMAGE or kind == _EPOCH:
+            if kind in switches:
                 state.changed(kind, words, unit, unit + self._shift)
                 self._segment(unit, state)
             unit += size

@@ -137,7 +137,7 @@ def _accept(path: Path, descriptor: int, batch: Batch) -> IoFile | None:
 
 
 def _used(header: Header, size: int) -> int:
-    """Return how many bytes hold blocks: an arena is sparse beyond ``next``, block files end where they end."""
+    """Return how many bytes hold blocks: an arena is sparse beyond ``next``."""
     if header.layout == Layout.ARENA and HEADER_SIZE <= header.next < size:
         return header.next
     return size
