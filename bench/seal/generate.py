@@ -139,8 +139,8 @@ def _records(
         elif n < data:
             path = outputs[n % 2]
             created = HandleFlags.CREATED if n < data - 2 else 0
-            writer.handle(path, ino_of(path), write=direction(64, 1 << 18, t, t + MS), t_open=t, t_close=t + MS,
-                          flags=HandleFlags.CLOSED | created, size_close=1 << 18)  # fmt: skip
+            writer.handle(path, ino_of(path), write=direction(64, 1 << 18, t, t + MS), t_open=t,
+                          t_close=t + MS, flags=HandleFlags.CLOSED | created, size_close=1 << 18)  # fmt: skip
         else:
             path = chance.choice(NOISE)
             if n % 3:

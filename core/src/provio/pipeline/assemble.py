@@ -176,7 +176,8 @@ def _rows(frame: Frame, files: Files, strings: Sequence[bytes]) -> list[Touch]:
         range(count), part.epoch.tolist(), part.file.tolist(), [names[code] for code in part.op.tolist()],
         part.count.tolist(), part.bytes.tolist(), part.first.tolist(), part.last.tolist(),
         part.opened.tolist(), part.closed.tolist(), part.size_open.tolist(), part.mtime_open.tolist(),
-        part.ctime_open.tolist(), part.size_close.tolist(), part.mtime_close.tolist(), part.ctime_close.tolist(),
+        part.ctime_open.tolist(), part.size_close.tolist(),
+        part.mtime_close.tolist(), part.ctime_close.tolist(),
         [strings[n] for n in part.path.tolist()], [strings[n] for n in part.path2.tolist()],
         part.other.tolist(), part.err.tolist(), part.flags.tolist(),
     )  # fmt: skip

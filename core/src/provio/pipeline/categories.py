@@ -16,7 +16,7 @@ wrote, made or renamed is always ``data`` (except in ``provio``, ``kernel`` and
 | locale | locale archives, gconv, message catalogues, nsswitch | C library's own look-ups |
 | timezone | zoneinfo, localtime | C library's own look-ups |
 | interpreter | standard library, packages, byte code of interpreters that ran | the program, not its input |
-| program | executables in system directories and PATH look-ups there | the program, not its input |
+| program | executables in system directories; absent names met in a search along PATH | the program, not its input |
 """
 
 from __future__ import annotations
@@ -47,12 +47,16 @@ _RULES: Final[tuple[tuple[str, tuple[bytes, ...]], ...]] = (
         rb"/usr/share/i18n/",
         rb"/etc/(?:locale\.alias|nsswitch\.conf|host\.conf|resolv\.conf|gai\.conf)$",
     )),
-    ("library", (_SYSTEM + rb"lib(?:32|64|x32)?(?:exec)?/(?:.*/)?[^/]*\.so(?:\.[0-9.]+)?$",)),
+    ("library", (
+        _SYSTEM + rb"lib(?:32|64|x32)?(?:exec)?/(?:.*/)?[^/]*\.so(?:\.[0-9.]+)?$",
+        rb"/(?:etc|usr/lib)/ssl/openssl\.cnf$",  # libcrypto's own, read at its start
+    )),
     ("program", (_SYSTEM + rb"s?bin(?:/|$)",)),
     ("interpreter", (
         _ANYWHERE + rb"__pycache__(?:/|$)", rb".*\.py[co]$", _ANYWHERE + rb"(?:site|dist)-packages(?:/|$)",
         rb"/usr/(?:local/)?lib/(?:python|perl|ruby|R|node_modules)[^/]*(?:/|$)",
         rb"/usr/share/(?:perl|python)[^/]*(?:/|$)", rb"/etc/(?:perl|python)[^/]*/",
+        _ANYWHERE + rb"pyvenv\.cfg$", _ANYWHERE + rb"bin/(?:python|pypy)[0-9.]*$",
     )),
 )  # fmt: skip
 

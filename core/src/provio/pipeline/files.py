@@ -364,7 +364,29 @@ class _Groups:
         changed[self._keys[(np.isin(f.op, _CHANGES) & (f.err == 0)) | _creates(f)]] = True
         device = self._kind == Kind.DEVICE
         found = [rules.of(path) for path in self.canonical]
+        for key in self._searched(found):
+            found[key] = "program"
         return [
             "device" if is_device else DATA if is_changed and name not in ALWAYS else name
             for name, is_changed, is_device in zip(found, changed.tolist(), device.tolist(), strict=True)
         ]
+
+    def _searched(self, category: Sequence[str]) -> set[int]:
+        """Return absent files that were only a shell's search for a program along PATH.
+
+        Same process image, same last part of the name, and the program was then
+        found (in a system directory) or executed.
+        """
+        f = self._frame
+        program = np.array([c == "program" for c in category], dtype=bool)
+        hits = np.flatnonzero((f.err == 0) & (f.path > 0) & (program[self._keys] | (f.op == Op.EXEC)))
+        found = set(zip(f.image[hits].tolist(), map(self._last, f.path[hits].tolist()), strict=True))
+        looked = np.flatnonzero(self._absent[self._keys] & np.isin(f.image, f.image[hits]))
+        searched, other = set(), set()
+        columns = (self._keys[looked], f.image[looked], f.path[looked])
+        for key, image, path in zip(*(c.tolist() for c in columns), strict=True):
+            (searched if (image, self._last(path)) in found else other).add(key)
+        return searched - other
+
+    def _last(self, path: int) -> bytes:
+        return self._strings[path].rpartition(b"/")[2]

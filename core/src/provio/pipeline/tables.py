@@ -395,7 +395,7 @@ def _derivations(facts: Facts, accesses: Accesses, owners: Sequence[str | None])
 
 def _bytes_read(accesses: Accesses, epochs: Sequence[int], versions: Sequence[int]) -> Ints:
     """Return how many bytes each epoch read of each version, -1 where it read none itself."""
-    reads = np.flatnonzero(np.isin(accesses.op, (*_READS, Op.COPY_RANGE)) & (accesses.version >= 0))
+    reads = np.flatnonzero(np.isin(accesses.op, _READS) & (accesses.version >= 0))
     span = int(accesses.version.max(initial=0)) + 1
     keys, at = np.unique(accesses.epoch[reads] * span + accesses.version[reads], return_inverse=True)
     moved = np.zeros(len(keys), dtype=np.int64)

@@ -190,7 +190,10 @@ def _uses(records: Records, handles: Frame) -> list[Frame]:
 
 
 def _op_frame(records: Records, owner: Owners, boots: Ints, handles: Frame) -> Frame:
-    """Return one row per operation; where it was done through a handle, that tells path and identity."""
+    """Return one row per operation; where it was done through a handle, that tells path and identity.
+
+    A kernel-side copy moves no bytes here: its two handles count them, its row only ties them together.
+    """
     rows, addr = records.rows[RecordType.OP], records.addr[RecordType.OP]
     handle = records.refs(RecordType.OP, "handle")
     via = lookup(handles.addr, handle, np.arange(len(handles)))
@@ -209,7 +212,6 @@ def _op_frame(records: Records, owner: Owners, boots: Ints, handles: Frame) -> F
         kind=np.where(rows["flags"] & OpFlags.DIRECTORY, Kind.DIRECTORY, _pick(handles.kind, via, path == 0)),
         op=rows["op"],
         count=np.ones(len(rows), dtype=np.int64),
-        bytes=np.where(rows["op"] == Op.COPY_RANGE, signed(rows["size"]), 0),
         first=end - rows["dur"].astype(np.int64),
         last=end,
         opened=end - rows["dur"].astype(np.int64),
@@ -315,13 +317,16 @@ def _names(raw: bytes, numbers: dict[bytes, int], strings: list[bytes]) -> list[
 
 
 def _operations(records: Records, table: ImageTable, handle: Owners, op: Owners) -> Ints:
-    """Count the operations of each epoch: calls on handles (an idle own open counts once) and OP records."""
+    """Count the operations of each epoch: calls on handles (an idle own open counts once) and OP records.
+
+    A kernel-side copy is counted by its two handles already.
+    """
     rows = records.rows[RecordType.HANDLE]
     calls = signed(rows["read"]["count"]) + signed(rows["write"]["count"])
     opened = (calls == 0) & ((rows["flags"] & _CARRIED) == 0)
     counts = np.zeros(len(table.epochs), dtype=np.int64)
     known = handle.epoch >= 0
     np.add.at(counts, handle.epoch[known], (calls + opened)[known])
-    noted = (op.epoch >= 0) & ~np.isin(records.rows[RecordType.OP]["op"], (Op.SPAWN,))
+    noted = (op.epoch >= 0) & ~np.isin(records.rows[RecordType.OP]["op"], (Op.SPAWN, Op.COPY_RANGE))
     np.add.at(counts, op.epoch[noted], 1)
     return counts
