@@ -163,7 +163,7 @@ def test_command_that_somebody_stops_and_continues_alone_does_not_leave_us_aslee
         wait_for(lambda: state_of(pid) == "S")
         process.send_signal(signal.SIGUSR1)
         assert line(process) == signal.SIGUSR1
-        assert state_of(process.pid) == "S"
+        wait_for(lambda: state_of(process.pid) == "S")
 
 
 def test_child_that_outlives_the_command_does_not_hold_us(tmp_path: Path) -> None:

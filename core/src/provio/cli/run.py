@@ -58,9 +58,12 @@ def command(
     """
     from provio.engines.local import Options, run_command
     from provio.engines.supervise import end_like
+    from provio.plugins.capture import arm_plugins
 
     mode = "off" if no_trace else trace or ""
-    ended, recording = run_command(argv, Options(store=store, name=name, mode=mode, seal=seal))
+    options = Options(store=store, name=name, mode=mode, seal=seal)
+    arm_plugins(options.failures.append)
+    ended, recording = run_command(argv, options)
     if recording and as_json:
         place = {"version": 1, "run": recording.run, "store": str(recording.spool.store)}
         note(json.dumps(place | {"exit_code": ended.exit_code, "signal": ended.signal}))

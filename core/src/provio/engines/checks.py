@@ -130,7 +130,7 @@ def _store(directory: str | os.PathLike[str], override: str | None) -> Iterator[
     there = place.path.is_dir()
     target = place.path if there else _nearest_existing(place.path)
     state = "exists" if there else "will be made at the first run"
-    if not os.access(target, os.W_OK | os.X_OK):
+    if not target.is_dir() or not os.access(target, os.W_OK | os.X_OK):
         remedy = "choose a directory that you can write: --store or PROVIO_STORE"
         yield Check("store", State.PROBLEM, f"{place.path}: {target} cannot be written", remedy)
     elif place.notice:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from provio.engines.emitter import Emitter, warn
 from provio.engines.environment import attempt_environment, report_arming
@@ -21,6 +22,7 @@ from provio.engines.spool import Spool, describe_run
 from provio.engines.supervise import Child, Ended, find_program
 from provio.errors import ProvioError
 from provio.model import events as ev
+from provio.model.gaps import GapKind
 from provio.model.ids import AttemptId, RunId, new_attempt_id
 from provio.tracers import elf
 
@@ -32,7 +34,8 @@ ENGINE: Final = "local"
 T = TypeVar("T")
 
 
-class Options(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Options:
     """How a command is recorded.
 
     Attributes:
@@ -40,12 +43,14 @@ class Options(NamedTuple):
         name: of the run, "" for the program's.
         mode: aggregate, full, or off; "" for what the settings say.
         seal: start the sealer at the end.
+        failures: what went wrong with plugins, until the end of the run.
     """
 
     store: str | None = None
     name: str = ""
     mode: str = ""
     seal: bool = True
+    failures: list[str] = field(default_factory=list)
 
 
 class Recording:
@@ -56,7 +61,7 @@ class Recording:
         if place.notice:
             warn(place.notice)
         self.name = options.name or os.path.basename(program)  # noqa: PTH119 - a str is wanted
-        self._argv, self._program, self._seal = argv, program, options.seal
+        self._argv, self._program, self._options = argv, program, options
         run = describe_run(
             engine=ENGINE,
             engine_version=_version(),
@@ -127,9 +132,11 @@ class Recording:
         self._finish("failed", error.exit_code)
 
     def _finish(self, state: str, exit_code: int | None) -> None:
+        for text in self._options.failures:
+            self.emitter.emit(ev.GapSeen(stamp(), GapKind.PLUGIN_FAILED.value, "run", text))
         self.emitter.emit(ev.RunEnded(stamp(), self.run, state, exit_code))
         self.emitter.close()
-        if self._seal:
+        if self._options.seal:
             start_sealer(self.spool)
 
 
