@@ -221,7 +221,7 @@ static struct provio_block *new_block(struct pv_thread *t, const struct provio_b
     block->monotonic = pv_now();
     block->realtime = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
     __atomic_store_n(&block->magic, PROVIO_BLOCK_MAGIC, __ATOMIC_RELEASE);
-    pv_arena_store(block, sizeof *block);
+    if (pv_blocks) pv_arena_store(block, block, sizeof *block);
     return block;
 }
 
@@ -313,10 +313,7 @@ void pv_publish(struct pv_thread *t, void *record, uint8_t type, uint8_t op)
     rec->op = op;
     __atomic_store_n(&rec->type, type, __ATOMIC_RELEASE);
     advance(t->mixed, (char *)record + size);
-    if (PV_UNLIKELY(pv_blocks)) {
-        pv_arena_store(record, size);
-        pv_arena_store(&t->mixed->used, sizeof t->mixed->used);
-    }
+    if (PV_UNLIKELY(pv_blocks)) pv_arena_store(t->mixed, record, size);
 }
 
 struct provio_io *pv_reserve_io(struct pv_thread *t)
@@ -325,20 +322,51 @@ struct provio_io *pv_reserve_io(struct pv_thread *t)
     return PV_LIKELY(io != NULL) ? io : reserve_slow(t, sizeof *io, PROVIO_BLOCK_IO);
 }
 
+/*
+ * In layout BLOCKS what changes often reaches the file at most once in 1 ms:
+ * the I/O records since the last time, and live records in between their first
+ * operation and their close. The end of the image brings all.
+ */
+#define OFTEN 1000000u
+static __thread uint64_t stored_at;
+static __thread struct {
+    const struct provio_block *block;
+    uint32_t used;
+} stored_io;
+
+static int is_time(void)
+{
+    uint64_t now = pv_now();
+    if (now - stored_at < OFTEN) return 0;
+    stored_at = now;
+    return 1;
+}
+
+static void store_io(struct pv_thread *t)
+{
+    if (stored_io.block != t->io) stored_io.used = sizeof *t->io;
+    stored_io.block = t->io;
+    pv_arena_store(t->io, (const char *)t->io + stored_io.used, t->io->used - stored_io.used);
+    stored_io.used = t->io->used;
+}
+
 void pv_publish_io(struct pv_thread *t, struct provio_io *io)
 {
     __atomic_store_n(&io->type, PROVIO_REC_IO, __ATOMIC_RELEASE);
     advance(t->io, io + 1);
-    if (PV_UNLIKELY(pv_blocks)) {
-        pv_arena_store(io, sizeof *io);
-        pv_arena_store(&t->io->used, sizeof t->io->used);
-    }
+    if (PV_UNLIKELY(pv_blocks) && (is_time() || t->io->used + sizeof *io > t->io->length)) store_io(t);
+}
+
+static int must_store(const struct provio_rec *rec)
+{
+    const struct provio_handle *h = (const struct provio_handle *)rec;
+    if (rec->type != PROVIO_REC_HANDLE) return is_time();
+    return (h->flags & PROVIO_HANDLE_CLOSED) || h->read.count + h->write.count <= 1 || is_time();
 }
 
 void pv_touched(struct pv_thread *t, const void *rec, size_t size)
 {
-    (void)t;
-    if (PV_UNLIKELY(pv_blocks)) pv_arena_store(rec, size);
+    if (PV_UNLIKELY(pv_blocks) && t->mixed && must_store(rec)) pv_arena_store(t->mixed, rec, size);
 }
 
 uint32_t pv_ref(const void *rec)
