@@ -180,17 +180,6 @@ struct provio_block *pv_arena_block(uint32_t length)
     return block;
 }
 
-uint32_t pv_arena_ref(const void *rec)
-{
-    uint32_t n = __atomic_load_n(&pv_arena.windows, __ATOMIC_ACQUIRE);
-    for (uint32_t i = n < WINDOWS ? n : WINDOWS; rec && i-- > 0;) {
-        const struct window *w = &pv_arena.window[i];
-        uint64_t into = (uint64_t)((const char *)rec - w->at);
-        if (w->at && into < w->length) return (uint32_t)((w->offset + into) >> PROVIO_REF_SHIFT);
-    }
-    return 0;
-}
-
 void *pv_arena_at(uint32_t ref)
 {
     uint64_t offset = (uint64_t)ref << PROVIO_REF_SHIFT;
@@ -198,11 +187,29 @@ void *pv_arena_at(uint32_t ref)
     return w ? w->at + (offset - w->offset) : NULL;
 }
 
-/* BLOCKS: bring published bytes to the file. Opened each time: nothing stays open. */
-void pv_arena_store(const void *from, size_t size)
+/* Where memory of ours lies in the file; 0: it is not ours. */
+static uint64_t offset_of(const void *at)
 {
-    uint64_t offset = (uint64_t)pv_arena_ref(from) << PROVIO_REF_SHIFT;
-    if (!pv_blocks || !offset) return;
+    uint32_t n = __atomic_load_n(&pv_arena.windows, __ATOMIC_ACQUIRE);
+    for (uint32_t i = n < WINDOWS ? n : WINDOWS; i-- > 0;) {
+        const struct window *w = &pv_arena.window[i];
+        uint64_t into = (uint64_t)((const char *)at - w->at);
+        if (w->at && into < w->length) return w->offset + into;
+    }
+    return 0;
+}
+
+uint32_t pv_arena_ref(const void *rec)
+{
+    return rec ? (uint32_t)(offset_of(rec) >> PROVIO_REF_SHIFT) : 0;
+}
+
+/* BLOCKS: bring bytes to the file, and the header of their block behind them, so that `used` never
+ * promises too much. The file is opened each time: nothing stays open. */
+void pv_arena_store(const struct provio_block *block, const void *from, size_t size)
+{
+    uint64_t offset = offset_of(from), head = offset_of(block);
+    if (!offset || !head) return;
     if (!arena_size_allowed(offset + size)) {
         arena_failed(PROVIO_DROP_FSIZE);
         return;
@@ -215,9 +222,26 @@ void pv_arena_store(const void *from, size_t size)
     if (pv_sys(SYS_pwrite64, fd, from, size, offset) != (long)size) {
         pv_arena_drop(PROVIO_DROP_NO_SPACE);
         arena_failed(PROVIO_DROP_NO_SPACE);
+    } else if ((const void *)block != from) {
+        pv_sys(SYS_pwrite64, fd, block, sizeof *block, head);
     }
     if (pv_arena.header->drop_reasons) pv_sys(SYS_pwrite64, fd, pv_arena.header, 176, 0);
     pv_sys(SYS_close, fd);
+}
+
+/* BLOCKS: all blocks as they are now, live records included. */
+void pv_arena_store_all(void)
+{
+    uint32_t n = pv_arena.windows < WINDOWS ? pv_arena.windows : WINDOWS;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct window *w = &pv_arena.window[i];
+        if (!w->at) continue;
+        for (uint64_t into = 0; into < w->length;) {
+            const struct provio_block *block = (const struct provio_block *)(w->at + into);
+            if (block->magic == PROVIO_BLOCK_MAGIC) pv_arena_store(block, block, block->used);
+            into += block->magic == PROVIO_BLOCK_MAGIC ? block->length : PAGE;
+        }
+    }
 }
 
 void pv_arena_small(void)

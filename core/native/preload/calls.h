@@ -180,6 +180,7 @@ FILE *pv_popen(struct pv_thread *t, const char *command, const char *type); /* s
 /* --- calls_stream.c: FILE streams --- */
 struct pv_mark {
     int64_t pending, avail;
+    int64_t back; /* how far before the descriptor's offset the pending bytes belong */
     uint64_t begin;
 };
 struct pv_mark stream_mark(FILE *fp, size_t size);

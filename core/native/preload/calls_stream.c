@@ -31,7 +31,9 @@ int stream_at_end(const FILE *fp) {
 
 /* `size`: how much the call is about; the clock is read when it can reach the kernel. */
 struct pv_mark stream_mark(FILE *fp, size_t size) {
-    struct pv_mark m = {stream_pending(fp), stream_avail(fp), 0};
+    struct pv_mark m = {stream_pending(fp), stream_avail(fp), 0, 0};
+    if (m.pending > 0 && fp->_IO_read_end > fp->_IO_write_base)
+        m.back = fp->_IO_read_end - fp->_IO_write_base;
     int fits = m.avail >= (int64_t)size || fp->_IO_write_end - fp->_IO_write_ptr >= (int64_t)size;
     struct pv_thread *t = fits ? NULL : pv_thread();
     if (!t) return m;
@@ -75,7 +77,10 @@ void stream_wrote(FILE *fp, const struct pv_mark *m, int64_t supplied) {
         out -= slot->counted;
         slot->counted = 0;
     }
-    if (m->avail > 0) offset_set(t, fp->_fileno, PV_UNKNOWN);
+    if (m->avail > 0 && m->pending == 0)
+        offset_set(t, fp->_fileno, PV_UNKNOWN);
+    else if (m->back > 0 && slot && slot->file && slot->file->offset != PV_UNKNOWN)
+        offset_set(t, fp->_fileno, slot->file->offset - (uint64_t)m->back);
     if (out > 0) moved(t, fp, PV_WRITE, m->begin, out);
 }
 

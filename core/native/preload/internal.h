@@ -78,7 +78,8 @@ struct provio_block *pv_arena_block(uint32_t length);
 uint32_t pv_arena_ref(const void *at);
 void *pv_arena_at(uint32_t ref);
 void pv_arena_drop(enum provio_drop reason);
-void pv_arena_store(const void *from, size_t size); /* BLOCKS: bring bytes to the file */
+void pv_arena_store(const struct provio_block *block, const void *from, size_t size); /* BLOCKS: to the file */
+void pv_arena_store_all(void);
 void pv_arena_small(void);                          /* from now on map little: RLIMIT_AS or mlockall */
 void pv_arena_trim(void);
 const char *pv_arena_parent(void); /* BLOCKS: the file of the image that forked this one */

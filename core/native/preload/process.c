@@ -366,6 +366,7 @@ void pv_process_end(enum provio_end why, int status)
     end->read_bytes = end_counts[2];
     end->write_bytes = end_counts[3];
     pv_publish(t, end, PROVIO_REC_IMAGE_END, (uint8_t)why);
+    if (pv_blocks && ended) pv_arena_store_all();
 }
 
 uint32_t pv_execs(void)
