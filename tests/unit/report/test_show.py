@@ -106,14 +106,26 @@ def test_run_without_gaps_says_that_none_was_reported() -> None:
 
 def test_findings_name_file_task_and_what_is_wrong() -> None:
     source = seismic().sqlite()
-    owners = {attempt_id("A1"): "convert:sample=a try 1", attempt_id("P1"): "plot try 1"}
-    shown = finding_lines(findings(source), owners, CWD.encode(), STYLE)
-    assert "  read but not declared: site/calib.txt  by convert:sample=a try 1, 500 B" in shown
-    assert "  declared as input but never read: legend.txt  by plot try 1" in shown
+    shown = finding_lines(findings(source), show(source).tasks, CWD.encode(), STYLE)
+    assert "  read but not declared: site/calib.txt  by convert:sample=a, 500 B" in shown
+    assert "  declared as input but never read: legend.txt  by plot" in shown
+
+
+def test_finding_of_several_tasks_is_one_line() -> None:
+    story = seismic()
+    story.access(11, 2, "read", 2, 300)
+    source = story.sqlite()
+    shown = finding_lines(findings(source), show(source).tasks, CWD.encode(), STYLE)
+    assert "  read but not declared: site/calib.txt  by convert (2 tasks), 800 B" in shown
+
+
+def test_engine_that_declares_nothing_is_not_said_to_agree() -> None:
+    (line,) = finding_lines([], [], b"", STYLE, declares=False)
+    assert "nothing to compare" in line
 
 
 def test_no_finding_is_said_and_limited_to_what_was_seen() -> None:
-    assert finding_lines([], {}, b"", STYLE) == ["Declared and observed files agree, as far as was seen."]
+    assert finding_lines([], [], b"", STYLE) == ["Declared and observed files agree, as far as was seen."]
 
 
 def test_attempt_lists_its_files_with_their_status_and_counts_the_noise() -> None:

@@ -77,6 +77,12 @@ def test_table_fits_the_width_by_shortening_its_first_column() -> None:
     assert "…" in lines[1]
 
 
+def test_narrow_table_loses_the_columns_that_may_go_before_it_cuts_names() -> None:
+    rows = [["x" * 30, "1" * 9, "2"]]
+    lines = table(("name", "less", "n"), rows, Style(width=40), drop=("less",))
+    assert lines == ["name".ljust(30) + "  n", "x" * 30 + "  2"]
+
+
 def test_numbers_are_aligned_to_the_right_whatever_their_colour() -> None:
     style = Style(color=True)
     lines = table(("a", "n"), [["x", style.paint("1", "red")], ["y", "1000"]], Style())

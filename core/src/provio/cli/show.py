@@ -61,7 +61,8 @@ def command(
     if as_json:
         emit_json(_document(answer, files, found))
     else:
-        _print(answer, files, found, every=every)
+        declares = bool(source.sql("SELECT 1 FROM declared LIMIT 1"))
+        _print(answer, files, found, every=every, declares=declares)
     return 0
 
 
@@ -98,17 +99,16 @@ def _document(
 
 
 def _print(
-    answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse] | None, *, every: bool
+    answer: ShowAnswer, files: list[AttemptFiles], found: list[FileUse] | None, *, every: bool, declares: bool
 ) -> None:
-    from provio.report.show import attempt_lines, finding_lines, label, show_lines
+    from provio.report.show import attempt_lines, finding_lines, show_lines
 
     look, base = style(), base_directory(answer.run.cwd)
     lines = show_lines(answer, look, every=every)
-    owners = {one.id: f"{label(task)} try {one.attempt}" for task in answer.tasks for one in task.attempts}
     if found is None:
         lines.append("Declared against observed: not compared in a run of this size (--undeclared does).")
     else:
-        lines += finding_lines(found, owners, base, look)
+        lines += finding_lines(found, answer.tasks, base, look, declares=declares)
     by_attempt = {entry.attempt: entry for entry in files}
     for task in answer.tasks if files else ():
         for one in task.attempts:

@@ -18,7 +18,7 @@ from provio.query.source import Row, Source, select_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-READS: Final = frozenset({"read", "mapped-read", "list", "listdir", "readlink", "copy_range"})
+READS: Final = frozenset({"read", "mapped-read", "list", "copy_range"})
 WRITES: Final = frozenset(
     {"write", "create", "truncate", "mapped-write", "fallocate", "symlink", "mkdir", "mknod"}
 )
@@ -237,6 +237,11 @@ def _removed(source: Source, attempts: Sequence[str]) -> dict[tuple[str, int], b
     return {(attempt, file): bool(gone) for attempt, file, gone in rows}
 
 
+def in_engine_place(path: bytes) -> bool:
+    """Tell whether a path lies in an engine's own directory within a workflow's."""
+    return any(place in path for place in _ENGINE_PLACES)
+
+
 def _compare(
     uses: Iterable[_Use], declared: Sequence[Declaration], removed: dict[tuple[str, int], bool]
 ) -> Iterable[FileUse]:
@@ -265,7 +270,7 @@ def _status(use: _Use, matching: Sequence[Declaration], declares: bool, removed:
         return Status.SCRATCH
     if use.kind == "directory" and not use.operations.keys() & WRITES:
         return Status.LISTED
-    if any(place in use.path for place in _ENGINE_PLACES):
+    if in_engine_place(use.path):
         return Status.ENGINE_FILE
     if not declares:
         return Status.UNKNOWN

@@ -91,9 +91,12 @@ class AttemptAnswer:
 
     @property
     def io_share(self) -> float | None:
-        """Share of its wall time inside traced calls; above 1 where processes overlap."""
+        """Share of its wall time inside traced calls; above 1 where processes overlap.
+
+        None where no call was sampled: then the time is not known, not zero.
+        """
         duration = self.duration_ns
-        return round(self.io_time_ns / duration, 4) if duration and self.io_time_ns is not None else None
+        return round(self.io_time_ns / duration, 4) if duration and self.io_time_ns else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object."""

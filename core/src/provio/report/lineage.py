@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from provio.query.files import in_engine_place
 from provio.query.lineage import UP, Edge, LineageAnswer, Node
 from provio.query.paths import path_text
 from provio.report.coverage import coverage_lines
@@ -121,7 +122,8 @@ def _version_text(tree: _Tree, node_id: str, via: Edge | None, *, again: bool) -
     if via is not None and via.bytes is not None:
         facts.append(f"{size(via.bytes)} read")
     if node.detail["external"] and tree.answer.direction == UP and node_id not in tree.makers:
-        facts.append("from before the run, or unseen")
+        own = in_engine_place(node_path(node))
+        facts.append("the engine's own" if own else "from before the run, or unseen")
     if node.detail["ended"]:
         facts.append(node.detail["ended"])
     if via is not None and via.confidence != "proved":

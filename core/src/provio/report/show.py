@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,8 @@ def show_lines(answer: ShowAnswer, style: Style, *, every: bool = False) -> list
 def run_lines(run: RunAnswer, style: Style) -> list[str]:
     """Return the head of an answer: which run, in which state, when."""
     engine = " ".join(text for text in (run.engine, run.engine_version) if text) or "unknown engine"
-    first = f"{style.title('Run ' + run.id[:8])}  {style.state(run.state)}  {engine}  {run.workflow}".rstrip()
+    workflow = path_text(os.fsencode(run.workflow.removeprefix("file:")), os.fsencode(run.cwd))
+    first = f"{style.title('Run ' + run.id[:8])}  {style.state(run.state)}  {engine}  {workflow}".rstrip()
     if run.as_of_ns:
         return [first, f"began {clock(run.started_ns)}; as of {clock(run.as_of_ns)}, still running"]
     if run.started_ns and run.ended_ns:
@@ -65,7 +67,7 @@ def _each(tasks: Sequence[TaskAnswer], style: Style) -> list[str]:
     headers = ("task", "try", "state", "time", "CPU", "memory", "I/O", "read", "written", "files r/w")
     tries = try_numbers(tasks)
     rows = [_attempt_row(task, attempt, tries, style) for task in tasks for attempt in task.attempts]
-    return table(headers, rows, style, left=(0, 2))
+    return table(headers, rows, style, left=(0, 2), drop=("files r/w", "memory", "I/O", "CPU"))
 
 
 def try_numbers(tasks: Sequence[TaskAnswer]) -> dict[str, str]:
@@ -113,7 +115,7 @@ def _by_rule(tasks: Iterable[TaskAnswer], style: Style) -> list[str]:
             size(sum(a.bytes_read for a in attempts)), size(sum(a.bytes_written for a in attempts)),
         ])  # fmt: skip
     headers = ("task", "instances", "tries", "states", "time", "CPU", "peak memory", "read", "written")
-    return table(headers, rows, style, left=(0, 3))
+    return table(headers, rows, style, left=(0, 3), drop=("peak memory", "CPU", "instances"))
 
 
 def _states(states: Counter[str], style: Style) -> str:
@@ -140,26 +142,45 @@ def _bucket(bucket: Bucket) -> str:
     return f"{plural(bucket.operations, 'operation')} by {plural(bucket.processes, 'process', 'processes')}"
 
 
-def finding_lines(uses: Sequence[FileUse], owners: dict[str, str], base: bytes, style: Style) -> list[str]:
-    """Return what was declared wrongly: one line for each file and task.
+def finding_lines(
+    uses: Sequence[FileUse], tasks: Iterable[TaskAnswer], base: bytes, style: Style, *, declares: bool = True
+) -> list[str]:
+    """Return what was declared wrongly: one line for each file, with the tasks that it concerns.
 
     Args:
         uses: from ``query.files.findings``.
-        owners: attempt id -> task label.
+        tasks: the tasks of the answer, for their names.
         base: directory to which paths are shown.
         style: width and colour.
+        declares: the engine declares files at all.
     """
+    if not declares:
+        return ["Declared against observed: the engine declares no files, so there is nothing to compare."]
     if not uses:
         return ["Declared and observed files agree, as far as was seen."]
-    lines = [style.title("Declared against observed")]
-    for status in FINDINGS:
-        for use in (use for use in uses if use.status is status):
-            moved = f", {size(use.bytes_read or use.bytes_written)}" if use.operations else ""
-            path = style.paint(path_text(use.path, base), "yellow")
-            lines.append(
-                f"  {_FINDING_TEXT[status]}: {path}  by {owners.get(use.attempt, use.attempt[:8])}{moved}"
-            )
-    return lines
+    owners = {attempt.id: task for task in tasks for attempt in task.attempts}
+    groups: dict[tuple[Status, bytes], list[FileUse]] = {}
+    for use in uses:
+        groups.setdefault((use.status, use.path), []).append(use)
+    order = sorted(groups.items(), key=lambda item: (FINDINGS.index(item[0][0]), item[0][1]))
+    title = style.title("Declared against observed")
+    return [title, *(_finding(*key, members, owners, base, style) for key, members in order)]
+
+
+def _finding(
+    status: Status,
+    path: bytes,
+    uses: Sequence[FileUse],
+    owners: dict[str, TaskAnswer],
+    base: bytes,
+    style: Style,
+) -> str:
+    tasks = {owners[use.attempt].physical: owners[use.attempt] for use in uses if use.attempt in owners}
+    rules = list(dict.fromkeys(task.logical for task in tasks.values()))
+    who = label(next(iter(tasks.values()))) if len(tasks) == 1 else f"{', '.join(rules)} ({len(tasks)} tasks)"
+    total = sum(use.bytes_read or use.bytes_written for use in uses)
+    moved = f", {size(total)}" if any(use.operations for use in uses) else ""
+    return f"  {_FINDING_TEXT[status]}: {style.paint(path_text(path, base), 'yellow')}  by {who}{moved}"
 
 
 def attempt_lines(

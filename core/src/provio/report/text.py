@@ -133,32 +133,44 @@ def table(
     style: Style,
     *,
     left: Collection[int] = (0,),
+    drop: Sequence[str] = (),
     indent: str = "",
 ) -> list[str]:
-    """Lay out rows under headers; the first column gives way where the width does not suffice.
+    """Lay out rows under headers; where the width does not suffice, columns go, then the first one is cut.
 
     Args:
         headers: one per column.
         rows: cells, coloured or not.
         style: width and colour.
         left: columns that are aligned to the left (numbers are not).
+        drop: headers of columns that may go, the first to go first.
         indent: put before each line.
     """
-    widths = [max(visible(cell) for cell in column) for column in zip(headers, *rows, strict=True)]
-    over = len(indent) + sum(widths) + 2 * (len(widths) - 1) - style.width
+    columns = [[header, *cells] for header, *cells in zip(headers, *rows, strict=True)]
+    lefts = [index in left for index in range(len(columns))]
+    for name in drop:
+        if _width(columns, indent) <= style.width:
+            break
+        index = next(n for n, column in enumerate(columns) if column[0] == name)
+        del columns[index], lefts[index]
+    widths = [max(map(visible, column)) for column in columns]
+    over = _width(columns, indent) - style.width
     if over > 0:
         widths[0] = max(min(16, widths[0]), widths[0] - over)
-    lines = [_line(headers, widths, left, indent)]
-    lines[0] = style.paint(lines[0], "dim")
-    return lines + [_line(row, widths, left, indent) for row in rows]
+    lines = [_line(row, widths, lefts, indent) for row in zip(*columns, strict=True)]
+    return [style.paint(lines[0], "dim"), *lines[1:]]
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], left: Collection[int], indent: str) -> str:
+def _width(columns: Sequence[Sequence[str]], indent: str) -> int:
+    return len(indent) + sum(max(map(visible, column)) for column in columns) + 2 * (len(columns) - 1)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], lefts: Sequence[bool], indent: str) -> str:
     shown = []
-    for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+    for index, (cell, width, left) in enumerate(zip(cells, widths, lefts, strict=True)):
         text = shortened(cell, width) if index == 0 and "\x1b" not in cell else cell
         pad = " " * (width - visible(text))
-        shown.append(text + pad if index in left else pad + text)
+        shown.append(text + pad if left else pad + text)
     return (indent + "  ".join(shown)).rstrip()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from provio.query.files import Status
+from provio.query.files import Status, in_engine_place
 from provio.query.paths import path_text
 from provio.report.coverage import coverage_sentence, meaning
 from provio.report.text import Style, clock, duration, plural, shortened, size, wrapped
@@ -132,11 +132,9 @@ def _program(program: Program | None, maker: MakerFact | None) -> Iterable[str]:
     detail = program.evidence[0][2] if program.evidence and program.evidence[0][2] else ""
     said = f" ({detail})" if detail else ""
     others = len({piece[0] for piece in program.evidence}) - 1
-    also = (
-        f"; {plural(others, 'other kind')} of evidence agree"
-        if others > 0 and not program.contradictions
-        else ""
-    )
+    also = ""
+    if others > 0 and not program.contradictions:
+        also = f"; {plural(others, 'other kind')} of evidence {'agrees' if others == 1 else 'agree'}"
     sure = "proved" if program.confidence == "proved" else f"only {program.confidence}"
     yield f"It belongs to that try because {reason}{said}; this is {sure}{also}."
     if program.contradictions:
@@ -181,13 +179,18 @@ def _inputs(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
 def _input_items(inputs: Sequence[Input], style: Style, base: bytes) -> Iterable[str]:
     for item in inputs[:_LISTED]:
         moved = f"{size(item.bytes)} read" if item.bytes is not None else "bytes read unknown"
-        maker = (
-            f"made by {_maker(item.maker)}" if item.fact.maker_id else "there before this run, or made unseen"
-        )
+        maker = f"made by {_maker(item.maker)}" if item.fact.maker_id else _unmade(item.fact.path)
         undeclared = f", {style.paint('not declared', 'yellow')}" if item.declared is False else ""
         yield f"- {path_text(item.fact.path, base)}: {moved}, {maker}{undeclared}"
     if len(inputs) > _LISTED:
         yield f"- … and {plural(len(inputs) - _LISTED, 'more file')} (--json lists all)"
+
+
+def _unmade(path: bytes) -> str:
+    """Say where content without a maker comes from."""
+    if in_engine_place(path):
+        return "in the engine's own directory"
+    return "there before this run, or made unseen"
 
 
 def _earlier(answer: WhyAnswer) -> Iterable[str]:
