@@ -3,6 +3,7 @@
 import argparse
 import struct
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -18,7 +19,7 @@ def main() -> None:
     parser.add_argument("--fails", default="False")
     parser.add_argument("--attempt", type=int, default=1)
     options = parser.parse_args()
-    with open(options.source, "rb") as raw:
+    with Path(options.source).open("rb") as raw:
         magic, channels, samples, rate = HEADER.unpack(raw.read(HEADER.size))
         if magic != b"DASRAW1\0" or rate != options.rate:
             sys.exit(f"{options.source}: not a raw file of {options.rate} samples per second")

@@ -1,9 +1,11 @@
 """Average neighbouring samples; leave out bad channels."""
 
+from pathlib import Path
+
 import h5py
 import numpy as np
 
-with open("bad_channels.txt") as listing:  # planted: no rule declares this file
+with Path("bad_channels.txt").open() as listing:  # planted: no rule declares this file
     bad = [int(line) for line in listing if not line.startswith("#")]
 
 factor = snakemake.params.factor  # noqa: F821 - given by Snakemake

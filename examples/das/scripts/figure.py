@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -27,5 +28,5 @@ with h5py.File(snakemake.input[0], "r") as source:  # noqa: F821 - given by Snak
     stack = source["stack"][...]
 
 scaled = 255 * (stack - stack.min()) / max(float(np.ptp(stack)), 1e-9)
-with open(snakemake.output[0], "wb") as target:  # noqa: F821
+with Path(snakemake.output[0]).open("wb") as target:  # noqa: F821
     target.write(png(np.kron(scaled, np.ones((12, 4)))))

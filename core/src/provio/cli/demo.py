@@ -228,12 +228,12 @@ def _call(command: list[str], folder: Path, log: Path, failure: str) -> None:
     """Run a command in the demo's directory, its output in a log."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PROVIO_", "SNAKEMAKE_"))}
     with log.open("ab") as out:
-        code = subprocess.run(
-            command, cwd=folder, env=environment, stdout=out, stderr=out, check=False
-        ).returncode
-    if code:
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=out, stderr=out, check=False)
+    if done.returncode:
         tail = log.read_text(errors="replace").splitlines()[-12:]
-        raise SetupError(f"{failure} (exit code {code}):\n" + "\n".join(tail), hint=f"the whole log is {log}")
+        raise SetupError(
+            f"{failure} (exit code {done.returncode}):\n" + "\n".join(tail), hint=f"the whole log is {log}"
+        )
 
 
 def _shown(directory: Path) -> str:

@@ -7,6 +7,7 @@ What is done with the values is in ``_session``.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -72,6 +73,7 @@ def declared(job: Any, cwd: str) -> tuple[Declared, ...]:
         *_files("log", job.log, cwd),
         *([_file("benchmark", "", job.benchmark, cwd)] if job.benchmark else ()),
         *_scripts(job, cwd),
+        *_streams(),
         *(Declared("param", _text(value), name or "") for name, value in _items(job.params)),
         *(Declared("resource", _text(v), k) for k, v in _resources(job).items()),
     )
@@ -148,6 +150,15 @@ def _scripts(job: Any, cwd: str) -> Iterator[Declared]:
         yield Declared("script", name)
     if text or rule.wrapper:
         yield Declared("script", f"{cwd}/.snakemake/scripts", "copy", ("directory",))
+
+
+def _streams() -> Iterator[Declared]:
+    """Yield the files that this process, and so each of its jobs, has as stdin, stdout and stderr."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        with contextlib.suppress(OSError):
+            path = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115 - a magic link
+            if path.startswith("/") and not path.startswith("/dev/"):
+                yield Declared("environment", path, name)
 
 
 def _resources(job: Any) -> dict[str, Any]:
