@@ -134,7 +134,10 @@ def _load(point: metadata.EntryPoint, distribution: str) -> Any:
 
 def _refused(name: str, distribution: str, error: Exception) -> PluginError:
     where = f"plugin {name!r}" + (f" of {distribution}" if distribution else "")
-    return PluginError(f"{where} does not fit: {error}", hint="'provio plugins --hooks' lists the hooks")
+    return PluginError(
+        f"{where} does not fit: {' '.join(str(error).split())}",
+        hint="'provio plugins --hooks' lists the hooks",
+    )
 
 
 def plugin_infos() -> list[PluginInfo]:
@@ -163,7 +166,7 @@ def plugin_commands() -> dict[str, click.Command]:
     for implementation in reversed(plugins().implementations("provio_commands")):
         for command in _checked(implementation):
             owner, _ = found.setdefault(str(command.name), (implementation.plugin, command))
-            if owner not in {implementation.plugin, BUILTIN}:
+            if owner != implementation.plugin:
                 raise PluginError(
                     f"plugins {owner!r} and {implementation.plugin!r} both add the command {command.name!r}",
                     hint="uninstall one of them",
