@@ -46,8 +46,8 @@ def record(store: Path, directory: Path) -> Spool:
         attempt = new_attempt_id()
         emitter.emit(
             TaskStarted(
-                stamp(), run.run_id, attempt, physical.partition(":")[0], physical, 1, "command", str(directory),
-                process_ref(), command=f"{physical} --owner badge:12345 --password hunter2-of-the-contract",
+                stamp(), run.run_id, attempt, physical.partition(":")[0], physical, 1, "command",
+                str(directory), process_ref(), command=f"{physical} --owner badge:12345 --password hunter2-of-the-contract",
             )
         )  # fmt: skip
         emitter.emit(TaskEnded(stamp(), attempt, "succeeded", exit_code=0))

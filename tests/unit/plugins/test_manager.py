@@ -24,6 +24,10 @@ def plugin(**hooks: Any) -> SimpleNamespace:
     return SimpleNamespace(**{name: hookimpl(function) for name, function in hooks.items()})
 
 
+def no_tracers() -> list[TracerReader]:
+    return []
+
+
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> Plugins:
     """Plugins of this test only, asked by the functions of the manager."""
@@ -44,7 +48,7 @@ def test_every_hook_spec_is_documentation_only() -> None:
 
 def test_misspelt_hook_is_an_error_that_names_the_plugin(found: Plugins) -> None:
     with pytest.raises(PluginError, match=r"'mine' of mine-dist.*provio_tracer\b") as raised:
-        found.register(plugin(provio_tracer=list), "mine", "mine-dist")
+        found.register(plugin(provio_tracer=no_tracers), "mine", "mine-dist")
     assert raised.value.exit_code == 6
 
 
@@ -55,8 +59,8 @@ def test_hook_with_an_unknown_argument_is_an_error_that_names_the_plugin(found: 
 
 def test_plugin_that_was_refused_leaves_the_others_working(found: Plugins) -> None:
     with pytest.raises(PluginError):
-        found.register(plugin(provio_tracer=list), "mine")
-    found.register(plugin(provio_tracers=list), "other")
+        found.register(plugin(provio_tracer=no_tracers), "mine")
+    found.register(plugin(provio_tracers=no_tracers), "other")
     assert [info.name for info in found.infos()] == ["builtin", "other"]
 
 

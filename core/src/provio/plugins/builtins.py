@@ -56,7 +56,10 @@ def provio_commands() -> Sequence[click.Command]:
 
     from provio.cli import COMMANDS
 
-    return [import_module(f"provio.cli.{name}").command for name in COMMANDS]
+    found = {name: import_module(f"provio.cli.{name}").command for name in COMMANDS}
+    for name, command in found.items():
+        command.name = name  # each is called "command" in its module
+    return list(found.values())
 
 
 @hookimpl
