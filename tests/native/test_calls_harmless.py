@@ -57,6 +57,20 @@ def test_bytes_of_streams_equal_what_strace_saw_of_the_same_execution(seed: int,
         assert (name, *seen.bytes_of(name)) == (name, *kernel_bytes(log, name))
 
 
+@pytest.mark.parametrize("target", ["file", "pipe"])
+def test_messages_of_libc_itself_are_the_same_and_counted(tmp_path: Path, target: str) -> None:
+    program = str(compiled(PROGRAMS / "messages.c", tmp_path))
+    script = '"$0" > out 2> err' if target == "file" else '{ "$0" 2>&1 >&3 | cat > err; } 3> out'
+    command = ["bash", "-c", script, program]
+    alone = plain(command, fresh(tmp_path / "plain"))
+    seen = trace(command, fresh(tmp_path / "traced"), tmp_path / "spool")
+    assert seen.done.returncode == alone.returncode
+    for name in ("out", "err"):
+        text = (tmp_path / "plain" / name).read_bytes()
+        assert (seen.folder / name).read_bytes() == text
+        assert seen.bytes_of(name)[1] == len(text)
+
+
 def test_extents_are_exact_up_to_sixteen_and_then_bounds(tmp_path: Path) -> None:
     source = tmp_path / "extents.py"
     source.write_text(

@@ -22,7 +22,7 @@ LIMITS = [
     ["fsize", "2000000"],
     ["as", str(300 << 20)],
     ["nofile", "12"],
-    ["mlockall", str(512 << 20)],
+    ["mlockall", str(4 << 30)],
     ["mlockall", "0"],
 ]
 

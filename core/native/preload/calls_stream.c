@@ -116,6 +116,8 @@ static void answer_channel(struct pv_thread *t, FILE *fp, const struct pv_asked 
         bytes = fp->_IO_read_end - fp->_IO_buf_base; /* one refill; more cannot be told */
     if (bytes <= 0 && direction == PV_READ) return;
     if (bytes > 0) moved(t, fp, direction, a->mark.begin, bytes);
+    const struct pv_file *file = stream_file(t, fp);
+    if (!file || file->kind == PROVIO_KIND_DEVICE) return; /* nobody reads it back */
     if (!__atomic_test_and_set(&told, __ATOMIC_RELAXED))
         pv_gap(t, PROVIO_GAP_STDIO_BYTES, NULL, (uint32_t)fp->_fileno);
 }

@@ -219,11 +219,3 @@ PV_EXPORT int __dprintf_chk(int fd, int flag, const char *format, ...) {
     va_end(ap);
     return r;
 }
-
-PV_EXPORT void perror(const char *text) {
-    pv_thread();
-    FILE *fp = stream_err();
-    struct pv_asked a = stream_ask(fp);
-    pv_real.perror(text);
-    stream_answer(fp, &a, PV_WRITE);
-}
