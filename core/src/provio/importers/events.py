@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import EvidenceError
 from provio.model.events import Event, GapSeen, from_json
 from provio.model.gaps import Gap, GapKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _SUFFIX: Final = ".jsonl"
 
