@@ -124,3 +124,29 @@ def test_stdout_of_the_tracer_stays_empty(tmp_path: Path) -> None:
         ["env"], env=tracing(tmp_path / "spool") | {"MARK": "1"}, capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
+
+
+def test_bytes_are_split_where_a_thread_begins_to_work_for_another_attempt(tmp_path: Path) -> None:
+    script = (
+        "import ctypes, os\n"
+        "out = os.open('out', os.O_CREAT | os.O_WRONLY)\n"
+        "os.write(out, b'12345')\n"
+        f"assert ctypes.CDLL(None).provio_task_set(b'{'33' * 16}/{'44' * 16}') == 0\n"
+        "os.write(out, b'678')\n"
+    )
+    seen = trace(["python3", "-I", "-S", "-c", script], fresh(tmp_path / "traced"), tmp_path / "spool")
+    assert (seen.done.returncode, seen.done.stderr) == (0, b"")
+    first, second = sorted(seen.handles("out"), key=lambda h: -h.written)
+    assert (first.written, second.written) == (5, 3)
+    assert int(first.row["epoch"]) != int(second.row["epoch"])
+    assert second.flags & HandleFlags.CONTINUED
+    assert not second.flags & HandleFlags.CREATED
+
+
+def test_block_files_tell_the_same_as_an_arena(tmp_path: Path) -> None:
+    folder = fresh(tmp_path / "traced")
+    script = "exec 5> out; (echo one >&5); echo two >&5; cat in | sort -r > sorted"
+    seen = trace(["bash", "-c", script], folder, tmp_path / "spool", extra={"PROVIO_ARENA": "blocks"})
+    assert seen.bytes_of("out") == (0, 8)
+    assert seen.bytes_of("sorted") == (0, 50000)
+    assert {h.written for h in seen.handles("out")} == {4}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_program_that_cannot_be_traced_runs_unharmed(
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} does not work here")
     path = program(tmp_path, compiler, *flags)
-    seen = trace(["python3", "-c", RUNNERS[how], path], tmp_path, tmp_path / "spool")
+    seen = trace([sys.executable, "-c", RUNNERS[how], path], tmp_path, tmp_path / "spool")
     assert (seen.done.returncode, seen.done.stdout, seen.done.stderr) == (3, b"here\n", b"")
     assert seen.gaps() == [gap]
 

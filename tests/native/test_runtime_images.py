@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def test_image_says_what_it_was(tmp_path: Path) -> None:
     [("import os; os._exit(7)", 7), ("raise SystemExit(0)", -1), ("import os; os.execv('/bin/true', ['true'])", -1)],
 )
 def test_end_of_an_image_has_its_totals(how: str, status: int, tmp_path: Path) -> None:
-    seen = trace(["python3", "-c", f"open('/etc/services').read(); {how}"], tmp_path, tmp_path / "spool")
+    seen = trace([sys.executable, "-c", f"open('/etc/services').read(); {how}"], tmp_path, tmp_path / "spool")
     row = seen.records.rows[RecordType.IMAGE_END][0]
     assert int(row["status"]) == status
     assert int(row["rchar"]) > Path("/etc/services").stat().st_size
@@ -90,7 +91,7 @@ def test_exec_that_fails_is_said_and_the_image_goes_on(tmp_path: Path) -> None:
         "    except OSError as e: print(e.errno)\n"
         "open('after', 'w').write('x')\n"
     )
-    seen = trace(["python3", "-c", script], tmp_path, tmp_path / "spool")
+    seen = trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")
     assert seen.done.stdout == b"8\n2\n"
     assert [op for op, _ in ends(seen)] == [EXECUTED, FAILED, EXITED]
     assert [(Path(o.path).name, o.err) for o in seen.operations(Op.EXEC)] == [("bad", 8), ("absent", 2)]
@@ -99,7 +100,7 @@ def test_exec_that_fails_is_said_and_the_image_goes_on(tmp_path: Path) -> None:
 
 def test_spawned_program_is_tied_to_its_parent(tmp_path: Path) -> None:
     script = "import os; p = os.posix_spawn('/bin/true', ['true'], {}); os.waitpid(p, 0); print(p)"
-    seen = trace(["python3", "-c", script], tmp_path, tmp_path / "spool")
+    seen = trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")
     (spawn,) = seen.operations(Op.SPAWN)
     (_, _), (child, argv) = images(seen)
     assert (argv, spawn.path) == (["true"], "/bin/true")
@@ -132,7 +133,7 @@ def test_threads_work_for_different_attempts_and_their_children_too(tmp_path: Pa
 def test_task_in_the_given_environment_wins(tmp_path: Path) -> None:
     other = f"{'33' * 16}/{'44' * 16}"
     script = f"import subprocess, os; subprocess.run(['true'], env=dict(os.environ, PROVIO_TASK='{other}'))"
-    trace(["python3", "-c", script], tmp_path, tmp_path / "spool")
+    trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")
     assert list((tmp_path / "spool" / "io").glob(f"{'44' * 16}-*.preload"))
 
 
@@ -142,7 +143,7 @@ def test_python_finds_its_context_although_it_is_not_in_the_environment(tmp_path
         "lib.provio_spool_get(b, 4096); print(b.value.decode()); lib.provio_task_get(b, 4096); print(b.value.decode())\n"
         "print([n for n in os.environ if 'PROVIO' in n])"
     )
-    seen = trace(["python3", "-c", script], tmp_path, tmp_path / "spool")
+    seen = trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")
     assert seen.done.stdout.decode().split("\n")[:3] == [str(tmp_path / "spool"), f"{'11' * 16}/{ATTEMPT}", "[]"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,9 @@ def test_nothing_of_ours_is_exported_but_three_functions_and_names_of_libc() -> 
         ["printenv"],
         ["env", "-i", "printenv"],
         ["env", "-i", "A=1", "bash", "-c", "env; exec env"],
-        ["python3", "-c", "import os; print(sorted(os.environ.items()))"],
+        [sys.executable, "-c", "import os; print(sorted(os.environ.items()))"],
         ["bash", "-c", "env | sort; (printenv LD_PRELOAD); true"],
-        ["python3", "-c", "import os; os.system('env'); print(os.popen('env').read())"],
+        [sys.executable, "-c", "import os; os.system('env'); print(os.popen('env').read())"],
         ["sh", "-c", "tr '\\0' '\\n' </proc/self/environ | grep -c -e PROVIO -e PRELOAD"],
         ["perl", "-e", "print map { qq($_=$ENV{$_}\\n) } sort keys %ENV; system 'env'"],
     ],

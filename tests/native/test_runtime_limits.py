@@ -22,6 +22,7 @@ LIMITS = [
     ["fsize", "2000000"],
     ["as", str(300 << 20)],
     ["nofile", "12"],
+    ["mlockall", "6000000"],
     ["mlockall", str(4 << 30)],
     ["mlockall", "0"],
 ]

@@ -176,6 +176,8 @@ struct pv_open *handle_slow(struct pv_thread *t, int fd) {
         slot_clear(t, fd, NULL);
         return handle_slow(t, fd);
     }
+    if (!file->first && !file->path)
+        file->path = name_of_fd(t, fd).path; /* its string is in the parent's file */
     struct pv_open *open = handle_find(t, file);
     if (!open) open = handle_make(t, file);
     if (!open) return NULL;

@@ -210,6 +210,7 @@ static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t 
     uint64_t counts[4];
     if (name) {
         if (pv_length(own) != name || !pv_same(own, from, name)) image->parent_file = pv_string(t, from, name);
+        pv_parent_file = image->parent_file;
         return;
     }
     image->ancestors = ancestor_string(t, image->ppid);
@@ -283,7 +284,8 @@ static void begin(struct pv_thread *t, const struct provio_image *filled, enum p
     execs = filled->execs;
     ended = 0;
     if (t->mixed) t->mixed->image = pv_image;
-    t->epoch = pv_image_epoch = pv_epoch_write(t, pv_task_of_thread(), 0, 0);
+    /* A child forked by a thread with a live task is live for it as a whole: only that thread is in it. */
+    t->epoch = pv_image_epoch = pv_epoch_write(t, pv_task_of_thread(), 0, pv_task_is_live());
 }
 
 static void fill_task(struct provio_image *image)
@@ -322,6 +324,7 @@ void pv_process_forked(struct pv_thread *t)
     fill_process(&image);
     fill_task(&image);
     if (pv_blocks) image.parent_file = pv_string(t, pv_arena_parent(), pv_length(pv_arena_parent()));
+    pv_parent_file = image.parent_file;
     begin(t, &image, PROVIO_ORIGIN_FORK);
 }
 
