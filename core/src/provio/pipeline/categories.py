@@ -16,7 +16,7 @@ wrote, made or renamed is always ``data`` (except in ``provio``, ``kernel`` and
 | locale | locale archives, gconv, message catalogues, nsswitch | C library's own look-ups |
 | timezone | zoneinfo, localtime | C library's own look-ups |
 | interpreter | standard library, packages, byte code of interpreters that ran | the program, not its input |
-| program | executables in system directories; absent names met in a search along PATH | the program, not its input |
+| program | executables in system directories; absent names met along PATH | the program, not its input |
 """
 
 from __future__ import annotations

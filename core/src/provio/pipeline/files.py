@@ -382,7 +382,8 @@ class _Groups:
         hits = np.flatnonzero((f.err == 0) & (f.path > 0) & (program[self._keys] | (f.op == Op.EXEC)))
         found = set(zip(f.image[hits].tolist(), map(self._last, f.path[hits].tolist()), strict=True))
         looked = np.flatnonzero(self._absent[self._keys] & np.isin(f.image, f.image[hits]))
-        searched, other = set(), set()
+        searched: set[int] = set()
+        other: set[int] = set()
         columns = (self._keys[looked], f.image[looked], f.path[looked])
         for key, image, path in zip(*(c.tolist() for c in columns), strict=True):
             (searched if (image, self._last(path)) in found else other).add(key)

@@ -5,8 +5,8 @@ all files of one reading in order of name: ``file.base + reference``. With it a
 reference of any file is one integer, and because records are found in order of
 position, every column is sorted by address and looked up by binary search.
 
-MIXED blocks are walked once, which yields the positions of each type; the
-records are then gathered with numpy. IO blocks (full mode) are arrays already
+MIXED blocks are walked once (``walk``), which yields the positions of each type;
+the records are then gathered with numpy. IO blocks (full mode) are arrays already
 and are given block by block, see ``Records.io_blocks``.
 
 Damage: a block that cannot be followed is left and the walk goes on at the
@@ -24,51 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provio.errors import EvidenceError
-from provio.model.wire import BLOCK_MAGIC, FORMAT_MINOR, HEADER_SIZE, BlockKind, RecordType
-from provio.tracers.layout import BLOCK, IO, RECORDS, UNIT
-from provio.tracers.spool_files import Batch, Header, IoFile, open_io_file
+from provio.model.wire import RecordType
+from provio.tracers.layout import IO, RECORDS, UNIT
+from provio.tracers.spool_files import Batch, IoFile, open_io_file
+from provio.tracers.walk import Damage, SpoolFile, Walker
 
 if TYPE_CHECKING:
     import mmap
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 Ints: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[Any]
 
-_MAGIC_BYTES: Final = BLOCK_MAGIC.to_bytes(4, "little")
-_BLOCK_UNITS: Final = BLOCK.itemsize // UNIT
 _BATCH: Final = 384 << 20
 """Bytes of small files that are decoded together."""
-_SWITCHES: Final = frozenset({int(RecordType.IMAGE), int(RecordType.EPOCH)})
-"""Records after which others stand under another image or epoch."""
-_TYPES: Final = max(RecordType) + 1
-_LEAST: Final = tuple(RECORDS[RecordType(t)].itemsize // UNIT if t in RECORDS else 1 for t in range(_TYPES))
-"""Smallest size in units of each record type."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """Part of a file that could not be followed.
-
-    Attributes:
-        file: path, position: byte where the walk lost its way, length: bytes passed over.
-        reason: a phrase; empty ``length`` means the whole file was refused.
-    """
-
-    file: Path
-    position: int
-    length: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class SpoolFile:
-    """An accepted file and the address of its first byte."""
-
-    header: Header
-    base: int
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,17 +199,17 @@ class _Reader:
 
     def _decode(self, data: mmap.mmap, shift: int, placed: Sequence[tuple[SpoolFile, IoFile]]) -> None:
         """Decode files that lie in one piece of memory, whose first byte has the address ``shift``."""
-        walker = _Walker(data, shift, self.damage)
+        walker = Walker(data, shift, self.damage)
         for spool, file in placed:
             spans = walker.file(spool, file.offset)
             if spans:
                 self._io.append((spool, file, spans))
-        self._segments.extend(walker.segments)
-        units = np.frombuffer(data, dtype="V16", count=len(data) // UNIT)
+        found, segments = walker.records()
+        self._segments.extend(segments)
         for kind, layout in RECORDS.items():
-            at = np.array(walker.found[kind], dtype=np.int64)
+            at = found[kind]
             self._addrs[kind].append(at + shift)
-            rows = _gather(units, at, layout)
+            rows = _gather(data, at, layout)
             if kind == RecordType.STRING:
                 self._intern(data, at, rows)
             else:
@@ -285,144 +255,12 @@ def _join(parts: Sequence[Rows], dtype: np.dtype[Any]) -> Rows:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
 
 
-def _gather(units: Rows, at: Ints, layout: np.dtype[Any]) -> Rows:
+def _gather(data: mmap.mmap, at: Ints, layout: np.dtype[Any]) -> Rows:
     """Copy records at unit positions into a structured array."""
     width = layout.itemsize // UNIT
     if not len(at):
         return np.empty(0, dtype=layout)
-    picked = units[at[:, None] + np.arange(width)]
-    return np.ascontiguousarray(picked).view(layout).reshape(len(at))
-
-
-class _Walker:
-    """Steps through the blocks and records of files in one buffer.
-
-    ``found[type]`` collects unit positions in the buffer, ``shift`` makes them
-    addresses; ``segments`` holds (address, pid, tid, image address, epoch address).
-    """
-
-    def __init__(self, data: mmap.mmap, shift: int, damage: list[Damage]) -> None:
-        self._data = data
-        self._shift = shift
-        self._damage = damage
-        self._view = memoryview(data)
-        whole = len(data) // 4 * 4
-        self._words = self._view[:whole].cast("I")
-        self.found: list[list[int]] = [[] for _ in range(_TYPES)]
-        self.segments: list[tuple[int, int, int, int, int]] = []
-
-    def release(self) -> None:
-        """Let go of the buffer, so that a mapping can be closed."""
-        self._words.release()
-        self._view.release()
-
-    def file(self, spool: SpoolFile, offset: int) -> list[tuple[int, int]]:
-        """Walk one file that begins at byte ``offset``; return the byte spans of its IO records."""
-        spans: list[tuple[int, int]] = []
-        position, end = offset + HEADER_SIZE, offset + spool.size
-        strict = spool.header.minor <= FORMAT_MINOR
-        while position + BLOCK.itemsize <= end:
-            length = self._block_length(position, end)
-            if not length:
-                position = self._resync(spool, offset, position, end)
-                continue
-            kind = self._words[position // 4 + 3] & 0xFFFF
-            if kind == BlockKind.IO:
-                spans.append((position + BLOCK.itemsize, position + length))
-            else:
-                self._mixed(spool, offset, position, length, strict=strict)
-            position += length
-        return spans
-
-    def _block_length(self, position: int, end: int) -> int:
-        """Return the length of the block at a position, 0 if there is no sound block header."""
-        at = position // 4
-        if self._words[at] != BLOCK_MAGIC:
-            return 0
-        length = self._words[at + 1]
-        kind = self._words[at + 3] & 0xFFFF
-        if length % UNIT or length < BLOCK.itemsize or kind not in (BlockKind.MIXED, BlockKind.IO):
-            return 0
-        return min(length, (end - position) // UNIT * UNIT)  # a file cut within its last block
-
-    def _resync(self, spool: SpoolFile, offset: int, position: int, end: int) -> int:
-        """Find the next block header; what lies between is damage unless it is all zeros (taken, unused)."""
-        at = position
-        while (at := self._data.find(_MAGIC_BYTES, at + 4, end)) >= 0:
-            if (at - offset) % UNIT == 0 and at + BLOCK.itemsize <= end and self._block_length(at, end):
-                break
-        else:
-            at = end
-        if np.frombuffer(self._data, dtype=np.uint8, count=at - position, offset=position).any():
-            self._lost(spool, position - offset, at - position, "no block header")
-        return at
-
-    def _lost(self, spool: SpoolFile, position: int, length: int, reason: str) -> None:
-        self._damage.append(Damage(spool.header.path, position, length, reason))
-
-    def _mixed(self, spool: SpoolFile, offset: int, position: int, length: int, *, strict: bool) -> None:
-        words = self._words
-        at = position // 4
-        used = words[at + 2]
-        start, last = position // UNIT + _BLOCK_UNITS, (position + length) // UNIT
-        end = position // UNIT + used // UNIT if BLOCK.itemsize <= used <= length else last
-        state = _State(words[at + 4], words[at + 5], words[at + 6], words[at + 7], spool.base)
-        self._segment(start, state)  # one for the block, one more at each change within it
-        stopped = self._walk(start, end, state, strict=strict)
-        if stopped == end and end < last and self._anything(end, last):
-            stopped = self._walk(end, last, state, strict=strict)  # `used` lagged behind
-            end = last
-        if stopped < end:
-            self._lost(spool, stopped * UNIT - offset, (last - stopped) * UNIT, "a record does not fit")
-
-    def _anything(self, start: int, end: int) -> bool:
-        count = (end - start) * UNIT
-        return bool(np.frombuffer(self._data, dtype=np.uint8, count=count, offset=start * UNIT).any())
-
-    def _segment(self, unit: int, state: _State) -> None:
-        self.segments.append((unit + self._shift, state.pid, state.tid, state.image, state.epoch))
-
-    def _walk(self, unit: int, end: int, state: _State, *, strict: bool) -> int:
-        """Collect the records between two units; return where it stopped (``end`` if all was sound)."""
-        words, least, types, switches = self._words, _LEAST, _TYPES, _SWITCHES
-        add: list[Callable[[int], None]] = [rows.append for rows in self.found]
-        while unit < end:
-            word = words[unit << 2]
-            kind, size = word & 0xFF, word >> 16
-            if kind == 0:
-                unit += size or 1
-                continue
-            if kind >= types:
-                if strict or not size:
-                    return unit
-                unit += size
-                continue
-            if size < least[kind] or unit + size > end:
-                return unit
-            add[kind](unit)
-            if kind in switches:
-                state.changed(kind, words, unit, unit + self._shift)
-                self._segment(unit, state)
-            unit += size
-        return min(unit, end)
-
-
-class _State:
-    """The thread, image and epoch in force while a block is walked; references become addresses."""
-
-    __slots__ = ("_base", "epoch", "image", "pid", "tid")
-
-    def __init__(self, pid: int, tid: int, image: int, epoch: int, base: int) -> None:
-        self.pid, self.tid, self._base = pid, tid, base
-        self.image = image + base if image else -1
-        self.epoch = epoch + base if epoch else -1
-
-    def changed(self, kind: int, words: memoryview, unit: int, addr: int) -> None:
-        """Follow an IMAGE or EPOCH record; an epoch of another thread or image does not concern this one."""
-        if kind == RecordType.IMAGE:
-            self.image, self.epoch = addr, -1
-            return
-        at = unit * 4
-        image, tid = words[at + 1], words[at + 2]
-        if tid in (0, self.tid) and image + self._base == self.image:
-            self.epoch = addr
+    # Every unit as the begin of a record: overlapping views, of which only true ones are taken.
+    raw = np.dtype(f"V{layout.itemsize}")
+    overlapping = np.ndarray((len(data) // UNIT - width + 1,), dtype=raw, buffer=data, strides=(UNIT,))
+    return overlapping[at].view(layout)
