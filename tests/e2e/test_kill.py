@@ -11,6 +11,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ rule first:
 rule write:
     input: "first.txt"
     output: "written.bin"
-    shell: "python3 {killing.WRITER} {{output}} counter 400"
+    shell: "{sys.executable} {killing.WRITER} {{output}} counter LIMIT"
 
 rule last:
     input: "written.bin"
@@ -57,7 +58,9 @@ def _run(store: Path, which: str = "last") -> Any:
 
 def _written(run: Any, name: str) -> int:
     """Bytes that the run's records say were written to files of that name."""
-    rows = run.sql("SELECT f.path, a.bytes FROM accesses a JOIN files f USING (file) WHERE a.operation = 'write'")
+    rows = run.sql(
+        "SELECT f.path, a.bytes FROM accesses a JOIN files f USING (file) WHERE a.operation = 'write'"
+    )
     return sum(moved for path, moved in rows if bytes(path).endswith(b"/" + name.encode()))
 
 
@@ -73,7 +76,7 @@ def test_every_write_completed_before_the_kill_is_in_the_run(tmp_path: Path, lay
     for number, point in enumerate(_points(DIRECT // 4, 3000, f"direct-{layout}-{mode}")):
         output, store = tmp_path / f"out-{number}", tmp_path / ".provio"
         with killing.counting(tmp_path / f"counter-{number}") as counter:
-            argv = (*killing.PROVIO, "run", "--store", str(store), "--trace", mode, "--", "python3")
+            argv = (*killing.PROVIO, "run", "--store", str(store), "--trace", mode, "--", sys.executable)
             program = (str(killing.WRITER), str(output), str(counter.path))
             runner = killing.start((*argv, *program), tmp_path, PROVIO_ARENA=layout)
             killing.kill(counter.reach(point, runner))
@@ -85,8 +88,9 @@ def test_every_write_completed_before_the_kill_is_in_the_run(tmp_path: Path, lay
     assert states == {"failed"}
 
 
-def _snakemake(cwd: Path) -> subprocess.Popen[bytes]:
-    (cwd / "Snakefile").write_text(SNAKEFILE)
+def _snakemake(cwd: Path, *, writes: int) -> subprocess.Popen[bytes]:
+    """Start the workflow; its second job writes so often, unless it is killed."""
+    (cwd / "Snakefile").write_text(SNAKEFILE.replace("LIMIT", str(writes)))
     return killing.start(("snakemake", "--cores", "2", "--logger", "provio", "--quiet", "all"), cwd)
 
 
@@ -94,7 +98,7 @@ def _snakemake(cwd: Path) -> subprocess.Popen[bytes]:
 def test_kill_of_snakemake_leaves_its_orphans_recorded(tmp_path: Path, number: int) -> None:
     point = _points(ENGINE, 380, "engine")[number]
     with killing.counting(tmp_path / "counter") as counter:
-        engine = _snakemake(tmp_path)
+        engine = _snakemake(tmp_path, writes=400)
         writer = counter.reach(point, engine)
         killing.kill(engine.pid)
         assert engine.wait(killing.DEADLINE_S) == -signal.SIGKILL
@@ -107,19 +111,29 @@ def test_kill_of_snakemake_leaves_its_orphans_recorded(tmp_path: Path, number: i
 
 @pytest.mark.parametrize("number", range(JOB))
 def test_kill_of_a_job_fails_that_attempt_and_keeps_its_writes(tmp_path: Path, number: int) -> None:
-    point = _points(JOB, 380, "job")[number]
+    point = _points(JOB, 3000, "job")[number]
     with killing.counting(tmp_path / "counter") as counter:
-        engine = _snakemake(tmp_path)
+        engine = _snakemake(tmp_path, writes=10_000_000)
         killing.kill(counter.reach(point, engine))
         assert engine.wait(killing.DEADLINE_S) == 1
         completed = counter.read()[1] * killing.RECORD_BYTES
-    assert completed <= _written(_run(tmp_path / ".provio"), "written.bin") <= completed + killing.RECORD_BYTES
+    assert (
+        completed <= _written(_run(tmp_path / ".provio"), "written.bin") <= completed + killing.RECORD_BYTES
+    )
     assert _states(tmp_path) == {"first": "succeeded", "write": "failed"}
 
 
 def test_kill_of_the_sealer_leaves_nothing_or_a_whole_generation(tmp_path: Path) -> None:
     original = tmp_path / "original"
-    argv = ("run", "--store", str(original / ".provio"), "--", "sh", "-c", "sort /etc/passwd > sorted; wc sorted")
+    argv = (
+        "run",
+        "--store",
+        str(original / ".provio"),
+        "--",
+        "sh",
+        "-c",
+        "sort /etc/passwd > sorted; wc sorted",
+    )
     original.mkdir()
     killing.provio(*argv, cwd=original)
     (run,) = killing.answer("runs", "--store", str(original / ".provio"), cwd=original)["runs"]
@@ -145,6 +159,8 @@ def _seal_killed_after(original: Path, place: Path, run: str, seconds: float) ->
         sealer.wait(killing.DEADLINE_S)
     shown = killing.answer("show", run, "--store", str(store), cwd=place)
     assert shown["run"]["state"] == "succeeded"
-    generations = sorted(entry.name for entry in (store / "runs" / run).iterdir() if entry.name.startswith("g"))
+    generations = sorted(
+        entry.name for entry in (store / "runs" / run).iterdir() if entry.name.startswith("g")
+    )
     assert generations == ["g1"]
     assert _written(_run(store, run), "sorted") == (place / "sorted").stat().st_size
