@@ -280,7 +280,7 @@ def _content(story: Story) -> None:
     for image, file, version, moved in ((10, 3, 3, 1000), (11, 4, 4, 900), (12, 5, 5, 100), (13, 6, 6, 4000),
                                         (14, 7, 7, 700)):  # fmt: skip
         story.access(image, file, "write", version, moved)
-    story.access(13, 6, "rename", 6, path=f"{CWD}/stack.h5.tmp".encode())
+    story.access(13, 6, "rename", -1, path=f"{CWD}/stack.h5.tmp".encode(), first_mono=M0 + 20 * S + 1)
     story.access(10, 8, "mapped-read", -1, 4096)
     story.access(10, 9, "open", -1, err=2)
     for output, given, moved in ((3, 0, 1000), (3, 2, 500), (4, 1, 800), (5, 3, 500), (6, 3, 1000),

@@ -181,9 +181,31 @@ def test_bytes_are_summed_over_the_processes_of_the_attempt(held: Held) -> None:
     assert (use.bytes_read, use.operations) == (12, {"read": 4})
 
 
-def test_file_is_matched_by_any_of_its_names(held: Held) -> None:
+def test_file_is_matched_by_the_name_it_was_written_under(held: Held) -> None:
     story = one_task(("output", "final"))
     story.file(0, "moved", "final")
     story.version(0, 0, 0, 1)
-    story.access(0, 0, "write", 0, 5)
+    story.access(0, 0, "write", 0, 5, path=f"{CWD}/final".encode())
     assert statuses(held(story)) == {"moved": Status.DECLARED}
+
+
+def test_reused_inode_is_told_under_the_name_of_each_content(held: Held) -> None:
+    story = one_task(("input", "a"))
+    story.file(0, "second", "a")
+    story.version(0, 0, path=f"{CWD}/a".encode())
+    story.version(1, 0, path=f"{CWD}/second".encode())
+    story.access(0, 0, "read", 0, 5, path=f"{CWD}/a".encode())
+    story.access(0, 0, "stat", -1, path=f"{CWD}/a".encode())
+    source = held(story)
+    assert statuses(source) == {"a": Status.DECLARED}
+    assert findings(source) == []
+
+
+def test_absence_of_what_the_attempt_then_made_is_not_told(held: Held) -> None:
+    story = one_task(("output", "b"))
+    story.file(0, "b", kind="absent", ino=0)
+    story.file(1, "b")
+    story.version(0, 1, 0, 1)
+    story.access(0, 0, "open", -1, err=2)
+    story.access(0, 1, "write", 0, 5)
+    assert [use.status for use in files_of(held(story), [attempt_id("T")])[0].files] == [Status.DECLARED]

@@ -44,6 +44,12 @@ def test_former_names_are_told(held: Held) -> None:
     assert f"{CWD}/stack.h5.tmp".encode() in ask(held(seismic()), "stack.h5").names
 
 
+def test_name_of_another_content_in_a_reused_inode_is_no_former_name(held: Held) -> None:
+    story = seismic()
+    story.rows["files"][7]["paths"] = json.dumps([f"{CWD}/other.tmp", f"{CWD}/fig.png"])
+    assert ask(held(story), "fig.png").names == ()
+
+
 def test_content_of_the_failed_try_is_told_with_its_end(held: Held) -> None:
     (earlier,) = ask(held(seismic()), "stack.h5").earlier
     assert earlier.maker is not None

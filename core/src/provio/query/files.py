@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.declared import OUTPUT_ROLES, Declaration, declarations
-from provio.query.paths import names_of, path_json
+from provio.query.paths import path_json
 from provio.query.source import Row, Source, select_in
 
 if TYPE_CHECKING:
@@ -57,9 +57,8 @@ class _Use:
     attempt: str
     file: int
     path: bytes
-    names: tuple[bytes, ...]
     kind: str
-    category: str
+    names: set[bytes] = field(default_factory=set)
     operations: dict[str, int] = field(default_factory=dict)
     bytes_read: int = 0
     bytes_written: int = 0
@@ -179,37 +178,58 @@ def findings(source: Source, attempts: Sequence[str] | None = None) -> list[File
 
 
 def _uses(source: Source, attempts: Sequence[str]) -> dict[str, list[_Use]]:
-    """Sum the accesses of attempts per file, noise left out."""
+    """Sum the accesses of attempts per file and name of the content, noise left out.
+
+    An inode that was reused (its first file deleted unseen) has several contents
+    of different names; what met no content goes to the content of its own name.
+    """
     rows = select_in(
         source,
-        "SELECT a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation, sum(a.count), "
-        "sum(a.bytes), "
+        "SELECT a.attempt, a.file, f.kind, a.operation, a.path, v.path, sum(a.count), sum(a.bytes), "
         "min(CASE WHEN a.err = 0 THEN 0 ELSE 1 END) FROM accesses a JOIN files f ON f.file = a.file "
-        "WHERE f.category = 'data' AND a.attempt IN ({}) "
-        "GROUP BY a.attempt, a.file, f.path, f.paths, f.kind, f.category, a.operation",
+        "LEFT JOIN versions v ON v.version = a.version WHERE f.category = 'data' AND a.attempt IN ({}) "
+        "GROUP BY a.attempt, a.file, f.kind, a.operation, a.path, v.path",
         attempts,
     )
-    found: dict[tuple[str, int], _Use] = {}
-    for row in rows:
-        _add(found, row)
+    found: dict[tuple[str, int], list[_Use]] = {}
+    for row in sorted(rows, key=lambda row: (row[5] is None, row[0], row[1], row[3], bytes(row[4]))):
+        _add(found.setdefault((row[0], row[1]), []), row)
     by_attempt: dict[str, list[_Use]] = {}
-    for use in sorted(found.values(), key=lambda use: (use.attempt, use.path, use.file)):
+    uses = (use for group in found.values() for use in group)
+    for use in sorted(uses, key=lambda use: (use.attempt, use.path, use.file)):
         by_attempt.setdefault(use.attempt, []).append(use)
-    return by_attempt
+    return {attempt: _without_shadows(group) for attempt, group in by_attempt.items()}
 
 
-def _add(found: dict[tuple[str, int], _Use], row: Row) -> None:
-    attempt, file, path, names, kind, category, operation, count, moved, failed = row
-    use = found.get((attempt, file))
+def _add(group: list[_Use], row: Row) -> None:
+    """Add a row to the use of its content; ``group`` holds the uses of one attempt and file."""
+    attempt, file, kind, operation, path, named, count, moved, failed = row
+    use = _use_for(group, operation, bytes(path), None if named is None else bytes(named))
     if use is None:
-        use = _Use(attempt, file, bytes(path), names_of(names), kind, category)
-        found[attempt, file] = use
-    use.operations[operation] = int(count)
+        use = _Use(attempt, file, bytes(path if named is None else named), kind)
+        group.append(use)
+    use.names.add(bytes(path))
+    use.operations[operation] = use.operations.get(operation, 0) + int(count)
     use.failed_only = use.failed_only and bool(failed)
     if operation in WRITES:
         use.bytes_written += int(moved or 0)
     elif operation in READS:
         use.bytes_read += int(moved or 0)
+
+
+def _use_for(group: list[_Use], operation: str, path: bytes, named: bytes | None) -> _Use | None:
+    """Return the use of that content; what met none goes to that of its name, a rename to the only one."""
+    if named is not None:
+        return next((use for use in group if use.path == named), None)
+    if operation == "rename" and len(group) == 1:
+        return group[0]
+    return next((use for use in group if path == use.path or path in use.names), None)
+
+
+def _without_shadows(uses: list[_Use]) -> list[_Use]:
+    """Leave out the absence of what the attempt then made, and looks at what it also read."""
+    real = {use.path for use in uses if use.operations.keys() & (READS | WRITES) and not use.failed_only}
+    return [use for use in uses if use.path not in real or use.operations.keys() & (READS | WRITES)]
 
 
 def _noise(source: Source, attempts: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -262,7 +282,7 @@ def _status(use: _Use, matching: Sequence[Declaration], declares: bool, removed:
     """Decide one file's status; ``removed`` is None where the attempt made no version of it."""
     if use.kind == "absent" or use.failed_only:
         return Status.ABSENT
-    if not use.operations.keys() & (READS | WRITES) and removed is None:
+    if not use.operations.keys() & (READS | WRITES):
         return Status.LOOKED_AT
     if matching:
         return Status.DECLARED

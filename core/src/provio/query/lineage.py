@@ -301,7 +301,7 @@ def _with_declared(
         )
         fact = versions[int(version[1:])]
         own = edge.relation == "used" and fact.maker_id == attempt
-        return None if own else is_declared(known_declarations, attempt[1:], {fact.path, *fact.names})
+        return None if own else is_declared(known_declarations, attempt[1:], fact.names)
 
     return tuple(
         edge if edge.relation == "derived" else replace(edge, declared=declared(edge))

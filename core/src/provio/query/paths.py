@@ -108,11 +108,14 @@ def _candidates(source: Source, wanted: bytes, cwd: bytes) -> list[bytes]:
 
 
 def _exactly(source: Source, path: bytes) -> FoundFile | None:
-    rows = source.sql("SELECT file FROM files WHERE path = ? ORDER BY file", [path])
-    if rows:
-        return FoundFile(path, tuple(row[0] for row in rows))
-    rows = source.sql("SELECT DISTINCT file FROM versions WHERE path = ? ORDER BY file", [path])
-    return FoundFile(path, tuple(row[0] for row in rows), former=True) if rows else None
+    """Find the files of that name, and those that had content of that name."""
+    rows = source.sql(
+        "SELECT file, 1 FROM files WHERE path = ? UNION "
+        "SELECT file, 0 FROM versions WHERE path = ? ORDER BY 1",
+        [path, path],
+    )
+    files = tuple(dict.fromkeys(row[0] for row in rows))
+    return FoundFile(path, files, former=not any(row[1] for row in rows)) if rows else None
 
 
 def _by_suffix(source: Source, wanted: bytes) -> FoundFile:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from provio.errors import UsageError
-from provio.query.paths import FoundFile, names_of, path_json, path_text, words_of
+from provio.query.paths import FoundFile, path_json, path_text, words_of
 from provio.query.show import run_answer
 from provio.query.source import Source, known, moment, parsed, select_in
 
@@ -57,7 +57,9 @@ class VersionFact:
     maker_id: str
     maker_confidence: str
     names: tuple[bytes, ...]
-    """Every name that the file had."""
+    """Every name by which its content was written or read, and its last one."""
+    begun_mono: int | None
+    until_mono: int | None
     mtime: int | None
     ino: int
     bytes_written: int | None = None
@@ -70,19 +72,20 @@ def version_facts(source: Source, numbers: Iterable[int]) -> dict[int, VersionFa
         source,
         "SELECT v.version, v.file, v.ordinal, v.path, f.kind, f.category, v.size, v.closed_ns, "
         "v.closed_mono, v.ended, v.digest, v.writer_epoch, v.writer_attempt, e.image, t.scope, t.confidence, "
-        "f.paths, v.mtime, f.ino FROM versions v "
+        "v.begun_mono, v.until_mono, v.mtime, f.ino FROM versions v "
         "JOIN files f ON f.file = v.file LEFT JOIN epochs e ON e.epoch = v.writer_epoch "
         "LEFT JOIN attributions t ON t.epoch = v.writer_epoch WHERE v.version IN ({})",
         wanted,
     )
-    written = _written(source, [row[0] for row in rows if row[11] is not None and row[11] >= 0])
-    facts = {row[0]: _version_fact(row, written.get(row[0])) for row in rows}
+    uses = _uses(source, [row[0] for row in rows])
+    facts = {row[0]: _version_fact(row, uses.get(row[0], [])) for row in rows}
     return {number: facts[number] for number in wanted if number in facts}
 
 
-def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
+def _version_fact(row: tuple[Any, ...], uses: list[tuple[bytes, int]]) -> VersionFact:
     (number, file, ordinal, path, kind, category, size, closed, mono, ended, digest, epoch, *writer) = row
-    attempt, image, scope, sure, names, mtime, ino = writer
+    attempt, image, scope, sure, begun, until, mtime, ino = writer
+    maker = _maker_id(attempt, image, scope)
     return VersionFact(
         version=number,
         file=file,
@@ -96,12 +99,14 @@ def _version_fact(row: tuple[Any, ...], written: int | None) -> VersionFact:
         ended=ended or "",
         digest=digest or "",
         writer_epoch=-1 if epoch is None else epoch,
-        maker_id=_maker_id(attempt, image, scope),
+        maker_id=maker,
         maker_confidence=sure or "proved",
-        names=names_of(names),
+        names=tuple(dict.fromkeys([*(name for name, _ in uses), bytes(path)])),
+        begun_mono=moment(begun),
+        until_mono=moment(until),
         mtime=known(mtime),
         ino=int(ino or 0),
-        bytes_written=written,
+        bytes_written=sum(moved for _, moved in uses) if maker else None,
     )
 
 
@@ -114,14 +119,18 @@ def _maker_id(attempt: str | None, image: int | None, scope: str | None) -> str:
     return f"p{image}" if image is not None else ""
 
 
-def _written(source: Source, versions: Iterable[int]) -> dict[int, int]:
+def _uses(source: Source, versions: Iterable[int]) -> dict[int, list[tuple[bytes, int]]]:
+    """Return for each version the names by which it was met, in time's order, with the bytes written so."""
     rows = select_in(
         source,
-        "SELECT version, sum(bytes) FROM accesses WHERE operation IN ('write', 'mapped-write', 'copy_range') "
-        "AND version IN ({}) GROUP BY version",
+        "SELECT version, path, sum(CASE WHEN operation IN ('write', 'mapped-write') THEN bytes ELSE 0 END), "
+        "min(first_mono) FROM accesses WHERE version IN ({}) GROUP BY version, path",
         versions,
     )
-    return {version: int(moved or 0) for version, moved in rows}
+    found: dict[int, list[tuple[bytes, int]]] = {}
+    for version, path, moved, _ in sorted(rows, key=lambda row: (row[0], row[3] or 0, bytes(row[1]))):
+        found.setdefault(version, []).append((bytes(path), int(moved or 0)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
 from provio.query.declared import Declarations, declarations, is_declared
-from provio.query.files import FileUse, files_of
+from provio.query.files import WRITES, FileUse, files_of
 from provio.query.origins import Origin, origins
 from provio.query.paths import FoundFile, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
@@ -143,7 +143,7 @@ class WhyAnswer:
             "file": {
                 **path_json(self.file), "size": fact.size, "closed_ns": fact.closed_ns, "ended": fact.ended,
                 "digest": fact.digest or None, "external": not fact.maker_id,
-                "former_names": [path_json(name) for name in self.names if name != fact.path],
+                "former_names": [path_json(name) for name in self.names],
                 "roles": list(self.declared.roles) if self.declared else [],
                 "status": str(self.declared.status) if self.declared else None,
             },
@@ -185,7 +185,7 @@ def why(source: Source, found: FoundFile, others: Iterable[Source] = ()) -> WhyA
         file=found.path,
         found=found,
         fact=fact,
-        names=fact.names,
+        names=_former_names(source, fact),
         maker=maker_facts(source, [fact]).get(fact.maker_id),
         origin=origins([fact], others).get(fact.version),
         program=program,
@@ -220,12 +220,23 @@ def _pieces(column: Any) -> tuple[tuple[str, str, str], ...]:
     return tuple((str(m).lower(), str(a), str(text)) for m, a, text in parsed(column, []))
 
 
+def _former_names(source: Source, fact: VersionFact) -> tuple[bytes, ...]:
+    """Return the names that renames took from this content, in order of time."""
+    rows = source.sql(
+        "SELECT path, first_mono FROM accesses WHERE operation = 'rename' AND err = 0 AND file = ? "
+        "AND first_mono >= ? ORDER BY first_mono",
+        [fact.file, fact.begun_mono or 0],
+    )
+    names = [bytes(path) for path, at in rows if not fact.until_mono or at <= fact.until_mono]
+    return tuple(name for name in dict.fromkeys(names) if name != fact.path)
+
+
 def _declared(source: Source, fact: VersionFact) -> FileUse | None:
     """Return how the writing attempt used and declared the file."""
     if not fact.maker_id.startswith("a"):
         return None
     uses = files_of(source, [fact.maker_id[1:]])[0].files
-    return next((use for use in uses if use.path in (fact.path, *fact.names)), None)
+    return next((use for use in uses if use.path in fact.names and use.operations.keys() & WRITES), None)
 
 
 def _inputs(source: Source, fact: VersionFact) -> list[Input]:
@@ -248,7 +259,7 @@ def _is_declared(known_declarations: Declarations, fact: VersionFact, item: Vers
     """Tell whether the writer declares an input; None where it declares nothing or made it itself."""
     if item.maker_id and item.maker_id == fact.maker_id:
         return None
-    return is_declared(known_declarations, fact.maker_id[1:], {item.path, *item.names})
+    return is_declared(known_declarations, fact.maker_id[1:], item.names)
 
 
 def _readers(source: Source, fact: VersionFact) -> tuple[Reader, ...]:
@@ -285,9 +296,9 @@ def _real(fact: VersionFact, mono: int | None) -> int | None:
 def _earlier(source: Source, fact: VersionFact) -> tuple[Earlier, ...]:
     """Return earlier contents under the same name, newest first."""
     rows = source.sql(
-        "SELECT v.version FROM versions v WHERE v.path = ? OR v.file = ? "
+        "SELECT v.version FROM versions v WHERE v.path = ? "
         "ORDER BY v.until_mono = 0 DESC, v.closed_mono DESC, v.ordinal DESC, v.version DESC",
-        [fact.path, fact.file],
+        [fact.path],
     )
     facts = version_facts(source, [row[0] for row in rows if row[0] != fact.version])
     before = [other for other in facts.values() if (other.closed_mono or 0) <= (fact.closed_mono or 1 << 62)]

@@ -156,7 +156,7 @@ def _declared(answer: WhyAnswer) -> Iterable[str]:
 
 
 def _names(answer: WhyAnswer, base: bytes) -> Iterable[str]:
-    former = [path_text(name, base) for name in answer.names if name != answer.fact.path]
+    former = [path_text(name, base) for name in answer.names]
     if former:
         yield f"It was first named {former[0]}" + "".join(f", then {name}" for name in former[1:]) + "."
 
