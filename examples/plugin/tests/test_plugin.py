@@ -43,11 +43,12 @@ def record(store: Path, directory: Path) -> Spool:
     )
     emitter.emit(host_event())
     for physical in ("filter:x", "plot:x"):
-        attempt = new_attempt_id()
+        attempt, rule = new_attempt_id(), physical.partition(":")[0]
         emitter.emit(
             TaskStarted(
-                stamp(), run.run_id, attempt, physical.partition(":")[0], physical, 1, "command",
-                str(directory), process_ref(), command=f"{physical} --owner badge:12345 --password hunter2-of-the-contract",
+                stamp(), run.run_id, attempt, rule, physical, 1, "command",
+                str(directory), process_ref(),
+                command=f"{physical} --owner badge:12345 --password hunter2-of-the-contract",
             )
         )  # fmt: skip
         emitter.emit(TaskEnded(stamp(), attempt, "succeeded", exit_code=0))
