@@ -20,6 +20,7 @@ ATTEMPTS_LISTED = 60
 """With more, tasks are summed up by rule; ``--all`` lists every attempt."""
 
 _FILES_LISTED = 40
+_ORDER = tuple(dict.fromkeys((*FINDINGS, Status.DECLARED, Status.UNKNOWN, *Status)))
 _FINDING_TEXT = {
     Status.UNDECLARED_READ: "read but not declared",
     Status.UNDECLARED_WRITE: "written but not declared",
@@ -205,20 +206,30 @@ def attempt_lines(
 
 
 def _file_lines(answer: AttemptFiles, base: bytes, style: Style, *, every: bool) -> list[str]:
-    listed = answer.files if every else answer.files[:_FILES_LISTED]
-    rows = [_file_row(use, base, style) for use in listed]
-    lines = (
-        table(("file", "as", "status", "read", "written"), rows, style, left=(0, 1, 2), indent="  ")
-        if rows
-        else []
-    )
+    told = [use for use in answer.files if every or _is_telling(use, base)]
+    listed = sorted(told, key=lambda use: (_ORDER.index(use.status), use.path))
+    rows = [_file_row(use, base, style) for use in (listed if every else listed[:_FILES_LISTED])]
+    headers = ("file", "as", "status", "read", "written")
+    lines = table(headers, rows, style, left=(0, 1, 2), indent="  ") if rows else []
     if not rows:
         lines = ["  no data file was seen in this attempt"]
-    if len(answer.files) > len(listed):
-        lines.append(f"  … and {plural(len(answer.files) - len(listed), 'file')} more (--all lists them)")
-    if answer.noise:
-        lines.append("  left out: " + ", ".join(f"{number(n)} {kind}" for kind, n in answer.noise.items()))
-    return lines
+    if len(listed) > len(rows):
+        lines.append(f"  … and {plural(len(listed) - len(rows), 'file')} more (--all lists them)")
+    return [*lines, *_left_out(answer, len(answer.files) - len(told))]
+
+
+def _is_telling(use: FileUse, base: bytes) -> bool:
+    """Tell whether a file is worth a line: not what was only looked for or listed elsewhere."""
+    if use.status in (Status.LISTED, Status.LOOKED_AT):
+        return bool(use.roles)
+    return use.status is not Status.ABSENT or bool(use.roles) or use.path.startswith(base.rstrip(b"/") + b"/")
+
+
+def _left_out(answer: AttemptFiles, untold: int) -> list[str]:
+    parts = [f"{number(count)} {kind}" for kind, count in answer.noise.items()]
+    if untold:
+        parts.append(f"{number(untold)} only looked for, looked at or listed (--all lists them)")
+    return [f"  left out: {', '.join(parts)}"] if parts else []
 
 
 def _file_row(use: FileUse, base: bytes, style: Style) -> list[str]:
