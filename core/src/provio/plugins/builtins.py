@@ -54,9 +54,8 @@ def provio_commands() -> Sequence[click.Command]:
     """Return the commands of ``provio.cli``."""
     from importlib import import_module
 
-    from provio.cli import COMMANDS
-
-    found = {name: import_module(f"provio.cli.{name}").command for name in COMMANDS}
+    cli = import_module("provio.cli")  # by name: below the command line nobody imports it
+    found = {name: import_module(f"provio.cli.{name}").command for name in cli.COMMANDS}
     for name, command in found.items():
         command.name = name  # each is called "command" in its module
     return list(found.values())
