@@ -117,11 +117,3 @@ def test_events_of_two_boots_are_ordered_by_their_time_of_day(tmp_path: Path) ->
 def test_directory_that_is_no_spool_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="events"):
         read_spool_events(tmp_path)
-
-
-def test_example_in_the_documentation_is_an_event(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[3] / "docs" / "reference" / "spool.md").read_text()
-    example = text.partition("```json\n")[2].partition("```")[0]
-    (tmp_path / "x.jsonl").write_text(example)
-    (event,) = read_events(tmp_path / "x.jsonl")
-    assert event.type == "task.end"

@@ -58,11 +58,9 @@ def command(
     """
     from provio.engines.local import Options, run_command
     from provio.engines.supervise import end_like
-    from provio.plugins.capture import arm_plugins
 
     mode = "off" if no_trace else trace or ""
     options = Options(store=store, name=name, mode=mode, seal=seal)
-    arm_plugins(options.failures.append)
     ended, recording = run_command(argv, options)
     if recording and as_json:
         place = {"version": 1, "run": recording.run, "store": str(recording.spool.store)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -22,7 +22,6 @@ from provio.engines.spool import Spool, describe_run
 from provio.engines.supervise import Child, Ended, find_program
 from provio.errors import ProvioError
 from provio.model import events as ev
-from provio.model.gaps import GapKind
 from provio.model.ids import AttemptId, RunId, new_attempt_id
 from provio.tracers import elf
 
@@ -43,14 +42,12 @@ class Options:
         name: of the run, "" for the program's.
         mode: aggregate, full, or off; "" for what the settings say.
         seal: start the sealer at the end.
-        failures: what went wrong with plugins, until the end of the run.
     """
 
     store: str | None = None
     name: str = ""
     mode: str = ""
     seal: bool = True
-    failures: list[str] = field(default_factory=list)
 
 
 class Recording:
@@ -132,8 +129,6 @@ class Recording:
         self._finish("failed", error.exit_code)
 
     def _finish(self, state: str, exit_code: int | None) -> None:
-        for text in self._options.failures:
-            self.emitter.emit(ev.GapSeen(stamp(), GapKind.PLUGIN_FAILED.value, "run", text))
         self.emitter.emit(ev.RunEnded(stamp(), self.run, state, exit_code))
         self.emitter.close()
         if self._options.seal:
