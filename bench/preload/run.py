@@ -20,14 +20,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1] / "core" / "src" / "provio" / "_native" / "libprovio_preload.so"
 TASK = "PROVIO_TASK=" + "1" * 32 + "/" + "2" * 32
 
-W3_LOOP = 'for i in $(seq 150); do cat f > a; sort -r a > b; done'
+W3_LOOP = "for i in $(seq 150); do cat f > a; sort -r a > b; done"
 W4_PROGRAM = """
 import numpy as np, os
 os.makedirs("n", exist_ok=True)
@@ -78,7 +81,9 @@ class Bench:
         """Return the CPU seconds of a command and its children."""
         self.clean()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, cwd=self.folder, env=self.variants[variant], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            command, cwd=self.folder, env=self.variants[variant], check=True, stdout=subprocess.DEVNULL
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -113,7 +118,9 @@ def micro(bench: Bench, rounds: int) -> dict[str, dict[str, float]]:
             for call, ns in json.loads(done.stdout).items():
                 calls[call] = min(calls.get(call, ns), ns)
     base = best["plain"]
-    added = {name: {call: round(ns - base[call], 1) for call, ns in calls.items()} for name, calls in best.items()}
+    added = {
+        name: {call: round(ns - base[call], 1) for call, ns in calls.items()} for name, calls in best.items()
+    }
     added["noise"] = added.pop("plain again")
     return added | {"plain": base}
 
@@ -145,7 +152,9 @@ def workloads(bench: Bench) -> dict[str, Callable[[int], object]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="micro,W1,W3,W4,W5")
     parser.add_argument("--library", type=Path, default=LIBRARY)
@@ -153,7 +162,9 @@ def main() -> int:
     options = parser.parse_args()
     bench = Bench(options.library)
     try:
-        measured = {n: run(options.rounds) for n, run in workloads(bench).items() if n in options.only.split(",")}
+        measured = {
+            n: run(options.rounds) for n, run in workloads(bench).items() if n in options.only.split(",")
+        }
     finally:
         shutil.rmtree(bench.folder, ignore_errors=True)
     text = json.dumps(measured, indent=2)

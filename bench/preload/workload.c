@@ -2,7 +2,8 @@
  * workload.c: the I/O-bound workloads of the bench.
  *
  *   workload hot DIR        W1: 4,096 writes fill a file, then 1,000,000 hot 4 KiB pread/pwrite/read/write
- *   workload threads DIR N S  W5: N threads, 400,000 preads of 4 KiB in all, on one file (S=1) or on one each (S=0)
+ *   workload threads DIR N S  W5: N threads, 400,000 preads of 4 KiB in all, on one file (S=1) or on one each
+ * (S=0)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,8 +19,7 @@
 static const char *directory;
 static int shared, threads;
 
-static int filled(const char *name)
-{
+static int filled(const char *name) {
     static char block[BLOCK];
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.%d", directory, name, (int)getpid());
@@ -31,8 +31,7 @@ static int filled(const char *name)
     return fd;
 }
 
-static int hot(void)
-{
+static int hot(void) {
     char block[BLOCK] = {0};
     unsigned seed = 1;
     int fd = filled("hot");
@@ -41,18 +40,24 @@ static int hot(void)
         off_t at = (off_t)(rand_r(&seed) % 64) * BLOCK;
         ssize_t r = 0;
         switch (i & 3) {
-        case 0: r = pread(fd, block, BLOCK, at); break;
-        case 1: r = pwrite(fd, block, BLOCK, at); break;
-        case 2: r = read(fd, block, BLOCK); break;
-        default: r = write(fd, block, BLOCK);
+        case 0:
+            r = pread(fd, block, BLOCK, at);
+            break;
+        case 1:
+            r = pwrite(fd, block, BLOCK, at);
+            break;
+        case 2:
+            r = read(fd, block, BLOCK);
+            break;
+        default:
+            r = write(fd, block, BLOCK);
         }
         if (r != BLOCK || ((i & 1023) == 1023 && lseek(fd, 0, SEEK_SET))) return 1;
     }
     return close(fd);
 }
 
-static void *reader(void *argument)
-{
+static void *reader(void *argument) {
     static int common = -1;
     char block[BLOCK];
     long number = (long)argument;
@@ -71,8 +76,7 @@ static void *reader(void *argument)
     return NULL;
 }
 
-static int parallel(void)
-{
+static int parallel(void) {
     pthread_t t[64];
     if (shared) reader((void *)-1L);
     for (long i = 0; i < threads; i++) pthread_create(&t[i], NULL, reader, (void *)i);
@@ -80,8 +84,7 @@ static int parallel(void)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 3) return 2;
     directory = argv[2];
     if (!strcmp(argv[1], "hot")) return hot();

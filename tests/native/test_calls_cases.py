@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from support.traced import TRACED, Trace, compiled, plain, trace
 
 from provio.model.wire import GapCode, HandleFlags, Kind, Op
+from support.traced import TRACED, Trace, compiled, plain, trace
 
 CASES = Path(__file__).parent / "cases"
 INPUT = b"".join(b"%09d\n" % n for n in range(1, 1001))  # 10,000 bytes
@@ -195,9 +195,12 @@ def test_strace_agrees_on_the_bytes_of_streams(tmp_path: Path) -> None:
     command = command_of("stdio.c", tmp_path)
     folder = fresh(tmp_path / "strace")
     log = tmp_path / "log"
-    subprocess.run(["strace", "-f", "-e", "trace=read,write", "-y", "-o", log, *command], cwd=folder, check=True)
+    subprocess.run(
+        ["strace", "-f", "-e", "trace=read,write", "-y", "-o", log, *command], cwd=folder, check=True
+    )
     lines = [line for line in log.read_text().splitlines() if "/out>" in line]
     truth = [
-        sum(int(line.rsplit("= ", 1)[1]) for line in lines if f" {call}(" in line) for call in ("read", "write")
+        sum(int(line.rsplit("= ", 1)[1]) for line in lines if f" {call}(" in line)
+        for call in ("read", "write")
     ]
     assert tuple(truth) == run_traced("stdio.c", tmp_path).bytes_of("out")

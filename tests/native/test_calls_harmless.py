@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.traced import TRACED, compiled, plain, trace, tracing
 
 from provio.model.wire import HandleFlags
+from support.traced import TRACED, compiled, plain, trace, tracing
 
 PROGRAMS = Path(__file__).parents[2] / "core" / "native" / "tests"
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
@@ -48,7 +48,9 @@ def test_bytes_of_streams_equal_what_strace_saw_of_the_same_execution(seed: int,
     program = compiled(PROGRAMS / "streams.c", tmp_path)
     log = tmp_path / "strace.log"
     strace = ["strace", "-f", "-y", "-o", str(log), "-e", "trace=read,write,pread64,pwrite64"]
-    environment = [f"-E{k}={v}" for k, v in tracing(tmp_path / "spool").items() if k.startswith(("LD_", "PROVIO"))]
+    environment = [
+        f"-E{k}={v}" for k, v in tracing(tmp_path / "spool").items() if k.startswith(("LD_", "PROVIO"))
+    ]
     folder = fresh(tmp_path / "traced")
     bare = [part for pair in environment for part in ("-E", pair[2:])]
     seen = trace([*strace, *bare, str(program), str(seed)], folder, tmp_path / "spool")
@@ -115,7 +117,9 @@ def test_a_directory_link_is_resolved_also_after_it_was_changed(tmp_path: Path) 
 def test_every_read_and_write_is_a_record_in_full_mode(tmp_path: Path) -> None:
     seen = trace(["dd", "if=in", "of=out", "bs=1000"], fresh(tmp_path / "traced"), tmp_path / "spool", "full")
     rows = [row for block in seen.records.io_blocks() for row in block.rows]
-    writes = [(int(r["offset"]), int(r["result"])) for r in rows if int(r["op"]) == 2 and int(r["result"]) == 1000]
+    writes = [
+        (int(r["offset"]), int(r["result"])) for r in rows if int(r["op"]) == 2 and int(r["result"]) == 1000
+    ]
     assert writes == [(n * 1000, 1000) for n in range(50)]
 
 

@@ -6,9 +6,9 @@ import errno
 from pathlib import Path
 
 import pytest
-from support.traced import TRACED, Trace, compiled, trace
 
 from provio.model.wire import Op, OpFlags
+from support.traced import TRACED, Trace, compiled, trace
 
 PROGRAMS = Path(__file__).parents[2] / "core" / "native" / "tests"
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")

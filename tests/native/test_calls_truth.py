@@ -10,10 +10,14 @@ import re
 import shutil
 import sys
 from collections import Counter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
 from support.traced import TRACED, trace, tracing
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native"),
@@ -22,7 +26,7 @@ pytestmark = [
 
 PYTHON = f"{sys.executable} -I"
 COMMANDS = {
-    "git": "git init -q r && cd r && cp ../in a && git add a && git -c user.name=a -c user.email=b commit -qm m",
+    "git": "git init -q r && cd r && cp ../in a && git add a && git -c user.name=a -c user.email=b commit -qm m",  # noqa: E501
     "tar": "tar czf t.gz in && tar xzOf t.gz > out",
     "gcc": "printf 'int main(void){return 0;}' > m.c && gcc m.c -o m",
     "sort": "sort -r -S 100K in -o out && sort -m out in > both",
@@ -31,21 +35,19 @@ COMMANDS = {
     "perl": "perl -pe 's/0/1/' in > out && perl -i -ne 'print' in",
     "split": "split -l 1000 in part && cat part* > out && cmp in out",
     "dd": "dd if=in of=out bs=777 count=20 2> log && dd if=in of=out bs=1000 seek=3 conv=notrunc 2>> log",
-    "redirections": "{ echo one; cat in; echo two; } > out; while read x; do echo $x; done < in > copy; wc -l < copy >> out",
+    "redirections": "{ echo one; cat in; echo two; } > out; while read x; do echo $x; done < in > copy; wc -l < copy >> out",  # noqa: E501
     "here": "cat <<X > out\nabc\nX\nread a < in; printf '%s' \"$a\" >> out; (head -1; tail -1) < in >> out",
     "loop": "for i in 1 2 3; do echo $i; grep -c $i in; done > out 2> err",
     "find": "mkdir -p d/e && cp in d/e && find d -name in -exec cat {} + > out && ls -lR > list",
-    "install": "install -m 600 in out && cp -a out copy && ln copy hard && truncate -s 10 copy && mv copy moved",
+    "install": "install -m 600 in out && cp -a out copy && ln copy hard && truncate -s 10 copy && mv copy moved",  # noqa: E501
     "python": PYTHON
     + " -c \"import csv,json; rows=list(csv.reader(open('in'))); json.dump(rows, open('out','w'));"
     "f=open('out','r+'); f.seek(5); f.write('x'); f.seek(0); f.read(10); f.close()\"",
-    "sqlite": PYTHON
-    + " -c \"import sqlite3; c=sqlite3.connect('db'); c.execute('create table t(x)');"
+    "sqlite": PYTHON + " -c \"import sqlite3; c=sqlite3.connect('db'); c.execute('create table t(x)');"
     "c.executemany('insert into t values(?)', [(i,) for i in range(2000)]); c.commit();"
     "print(c.execute('select sum(x) from t').fetchone())\"",
-    "processes": PYTHON
-    + " -c \"import subprocess as s; o=open('out','w'); o.write('a'); o.flush();"
-    "s.run(['cat','in'],stdout=o); s.run('cat in | head -5', shell=True, stdout=o); o.write('b'); o.close()\"",
+    "processes": PYTHON + " -c \"import subprocess as s; o=open('out','w'); o.write('a'); o.flush();"
+    "s.run(['cat','in'],stdout=o); s.run('cat in | head -5', shell=True, stdout=o); o.write('b'); o.close()\"",  # noqa: E501
 }
 
 _CALL = re.compile(
@@ -75,7 +77,9 @@ def kernel_bytes(log: Path, folder: Path) -> Counter[tuple[str, str]]:
     seen: Counter[tuple[str, str]] = Counter()
     for line in whole_lines(log):
         if found := _CALL.match(line):
-            seen["read" if "read" in found[1] else "write", found[2].removesuffix(" (deleted)")] += int(found[3])
+            seen["read" if "read" in found[1] else "write", found[2].removesuffix(" (deleted)")] += int(
+                found[3]
+            )
         elif copy := _COPY.match(line):
             source, target = (copy[3], copy[2]) if copy[1] == "sendfile" else (copy[2], copy[3])
             seen["read", source] += int(copy[4])
@@ -86,7 +90,7 @@ def kernel_bytes(log: Path, folder: Path) -> Counter[tuple[str, str]]:
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_bytes_per_file_equal_what_strace_saw(name: str, tmp_path: Path) -> None:
     tool = COMMANDS[name].split()[0]
-    if not shutil.which(tool) and tool not in {"{"}:
+    if not shutil.which(tool) and tool != "{":
         pytest.skip(f"{tool} is not installed")
     folder = tmp_path / "work"
     folder.mkdir()

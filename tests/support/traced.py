@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from provio.model.wire import HandleFlags, Op, RecordType
 from provio.tracers.preload import LIBRARY, NATIVE
 from provio.tracers.records import Records, read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 RUN, ATTEMPT = "11" * 16, "22" * 16
 TRACED = Path(os.environ.get("PROVIO_TEST_LIBRARY", NATIVE / LIBRARY))

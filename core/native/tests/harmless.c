@@ -1,4 +1,5 @@
-/* harmless.c: what a wrapper must leave exactly as it is. Prints one line per check; must print the same untraced. */
+/* harmless.c: what a wrapper must leave exactly as it is. Prints one line per check; must print the same
+ * untraced. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +15,12 @@
 #include <unistd.h>
 
 static int cleaned;
-static void clean(void *unused)
-{
+static void clean(void *unused) {
     (void)unused;
     cleaned = 1;
 }
 
-static void *blocked(void *fds)
-{
+static void *blocked(void *fds) {
     char c;
     pthread_cleanup_push(clean, NULL);
     (void)!read(((int *)fds)[0], &c, 1);
@@ -29,8 +28,7 @@ static void *blocked(void *fds)
     return NULL;
 }
 
-static void cancelled(void)
-{
+static void cancelled(void) {
     int fds[2];
     void *result;
     pthread_t t;
@@ -43,8 +41,7 @@ static void cancelled(void)
 
 static int target;
 static volatile int ticks;
-static void tick(int signal)
-{
+static void tick(int signal) {
     (void)signal;
     int saved = errno;
     ticks++;
@@ -53,8 +50,7 @@ static void tick(int signal)
 }
 
 /* A handler that itself writes, at every moment of our bookkeeping. */
-static void interrupted(void)
-{
+static void interrupted(void) {
     struct itimerval every = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
     long sum = 0;
@@ -74,8 +70,7 @@ static void interrupted(void)
     printf("interrupted: every read counted %d, every tick written %d\n", sum >= 200000, st.st_size == ticks);
 }
 
-static void errors(void)
-{
+static void errors(void) {
     errno = 77;
     (void)!getpid();
     int fd = open("here", O_CREAT | O_RDWR, 0640);
@@ -95,8 +90,7 @@ static void errors(void)
 }
 
 /* A child that shares our memory: nothing that it does may show here. */
-static void vforked(void)
-{
+static void vforked(void) {
     char before[4096], after[4096];
     int fd = open("kept", O_CREAT | O_RDWR, 0600);
     if (!getcwd(before, sizeof before)) exit(1);
@@ -115,8 +109,7 @@ static void vforked(void)
            write(made, "relative", 8));
 }
 
-static void *opener(void *n)
-{
+static void *opener(void *n) {
     char name[32];
     for (int i = 0; i < 500; i++) {
         snprintf(name, sizeof name, "t%ld", (long)n);
@@ -126,22 +119,19 @@ static void *opener(void *n)
     return NULL;
 }
 
-static void threads(void)
-{
+static void threads(void) {
     pthread_t t[8];
     for (long i = 0; i < 8; i++) pthread_create(&t[i], NULL, opener, (void *)i);
     for (int i = 0; i < 8; i++) pthread_join(t[i], NULL);
     printf("threads done\n");
 }
 
-static void *small(void *unused)
-{
+static void *small(void *unused) {
     close(open("in-a-small-stack", O_CREAT | O_WRONLY, 0600));
     return unused;
 }
 
-static void small_stack(void)
-{
+static void small_stack(void) {
     pthread_attr_t attributes;
     pthread_t t;
     pthread_attr_init(&attributes);
@@ -151,8 +141,7 @@ static void small_stack(void)
     printf("small stack done\n");
 }
 
-int main(void)
-{
+int main(void) {
     cancelled();
     interrupted();
     errors();

@@ -4,8 +4,7 @@
 #include <error.h>
 #include <stdio.h>
 
-int main(void)
-{
+int main(void) {
     printf("first on stdout\n");
     errno = ENOENT;
     perror("perror");

@@ -1,4 +1,5 @@
-/* metadata.c: every operation on names and attributes once, in the current directory; some fail on purpose. */
+/* metadata.c: every operation on names and attributes once, in the current directory; some fail on purpose.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,15 +14,13 @@
 #include <unistd.h>
 #include <utime.h>
 
-static int make(const char *name)
-{
+static int make(const char *name) {
     int fd = open(name, O_CREAT | O_RDWR, 0600);
     if (write(fd, "12345678", 8) != 8) exit(1);
     return fd;
 }
 
-static void names(void)
-{
+static void names(void) {
     mkdir("dir", 0700);
     close(make("a"));
     link("a", "hard");
@@ -40,8 +39,7 @@ static void names(void)
     rmdir("dir/none");
 }
 
-static void looks(void)
-{
+static void looks(void) {
     struct stat st;
     struct statx x;
     char text[64];
@@ -58,8 +56,7 @@ static void looks(void)
     opendir("absent");
 }
 
-static void attributes(void)
-{
+static void attributes(void) {
     int fd = open("b", O_RDWR);
     struct timeval times[2] = {{1000000000, 0}, {1000000000, 0}};
     char value[16];
@@ -82,13 +79,11 @@ static void attributes(void)
     close(fd);
 }
 
-static int visible(const struct dirent *entry)
-{
+static int visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
 
-static void listings(void)
-{
+static void listings(void) {
     int n = 0;
     DIR *d = opendir(".");
     while (readdir(d)) n++;
@@ -101,8 +96,7 @@ static void listings(void)
     close(make("inside"));
 }
 
-int main(void)
-{
+int main(void) {
     names();
     looks();
     attributes();
