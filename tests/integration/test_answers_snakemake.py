@@ -1,4 +1,4 @@
-"""Answers about a real Snakemake run: undeclared and unread files, a retry, a temp file, an inner Snakemake."""
+"""Answers about a real Snakemake run: undeclared and unread files, a retry, temp files, a run body."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ rule merge:
     input: "a.sorted", "b.sorted", "unread.txt"
     output: "merged.txt"
     retries: 1
-    shell: "test {resources.attempt} = 2 || {{ echo half >{output}; exit 7; }}; sort -m a.sorted b.sorted >{output}"
+    shell:
+        "test {resources.attempt} = 2 || {{ echo half >{output}; exit 7; }}; "
+        "sort -m a.sorted b.sorted >{output}"
 
 rule final:
     input: "merged.txt"
