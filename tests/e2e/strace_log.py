@@ -15,7 +15,9 @@ from pathlib import Path
 
 STRACE = ("strace", "-f", "-ff", "-y", "-v", "-s", "200", "-e", "signal=none")
 
-_CALL = re.compile(rb"^(?P<name>[a-z_0-9]+)\((?P<args>.*)\)\s+= (?P<result>-?\d+|0x[0-9a-f]+|\?)(?P<rest>.*)$", re.S)
+_CALL = re.compile(
+    rb"^(?P<name>[a-z_0-9]+)\((?P<args>.*)\)\s+= (?P<result>-?\d+|0x[0-9a-f]+|\?)(?P<rest>.*)$", re.DOTALL
+)
 _FD = re.compile(rb"(?<![\w\"])(\d+)<([^<>]*)>(\(deleted\))?")
 _STAT = re.compile(rb"st_dev=makedev\((0x[0-9a-f]+|0), (0x[0-9a-f]+|0)\), st_ino=(\d+)")
 _TASK = re.compile(rb'"PROVIO_TASK=([0-9a-f]{32}/[0-9a-f]{32})"')

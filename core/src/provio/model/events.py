@@ -9,11 +9,12 @@ version may add some); a newer ``v`` is refused.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from provio.model.ids import AttemptId, RunId
+if TYPE_CHECKING:
+    from provio.model.ids import AttemptId, RunId
 
 EVENT_VERSION = 1
 
@@ -187,7 +188,7 @@ class TaskEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class EngineFile(Event):
-    """The engine itself did something to a file: deleted a temp, protected, touched, cleaned a failed output."""
+    """The engine itself did something to a file: delete (temp), protect, touch, clean (failed output)."""
 
     type: ClassVar[str] = "engine.file"
     action: str
@@ -217,7 +218,8 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
 
 def to_json(event: Event, seq: int) -> dict[str, Any]:
     """Return the JSON object of an event; ``seq`` counts the lines of one writer."""
-    return {"v": EVENT_VERSION, "type": event.type, "seq": seq} | _plain(event)
+    plain: dict[str, Any] = _plain(event)
+    return {"v": EVENT_VERSION, "type": event.type, "seq": seq} | plain
 
 
 def _plain(value: Any) -> Any:
@@ -249,9 +251,9 @@ def from_json(data: Mapping[str, Any]) -> Event:
 
 
 @functools.cache
-def _names(cls: type[Any]) -> frozenset[str]:
+def _names(cls: Hashable) -> frozenset[str]:
     """Return a dataclass's fields; asked for once per class, not per line of a large run."""
-    return frozenset(f.name for f in fields(cls))
+    return frozenset(f.name for f in fields(cls))  # type: ignore[arg-type] # a class; typed for the cache
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -8,13 +8,15 @@ realtime-corrected order exists and derivation is `possible` at best.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from provio.model.events import Event
-from provio.model.gaps import Gap
-from provio.model.ids import AttemptId, RunId
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from provio.model.events import Event
+    from provio.model.gaps import Gap
+    from provio.model.ids import AttemptId, RunId
 
 Raw = bytes
 """The type under another name, for a class that has a field ``bytes``."""
@@ -104,7 +106,7 @@ class FileSeen:
     kind: str
     """file, directory, pipe, fifo, socket, device, absent, other."""
     category: str
-    """data, or why it is noise: loader, library, locale, interpreter, timezone, kernel (proc, sys), device, provio."""
+    """data, or the class of noise (``provio.pipeline.categories``): loader, library, locale, ..."""
 
 
 class Touch(NamedTuple):

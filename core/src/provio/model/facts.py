@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from provio.model.events import Declared
-from provio.model.gaps import Gap
-from provio.model.ids import AttemptId
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from provio.model.events import Declared
+    from provio.model.gaps import Gap
+    from provio.model.ids import AttemptId
 
 
 class Method(IntEnum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 
 class GapKind(StrEnum):
@@ -19,7 +20,7 @@ class GapKind(StrEnum):
     SANITIZER = "sanitizer", "an AddressSanitizer program ran: its runtime must come first"
     NO_LIBRARY = "no-library", "the tracer is not reachable in that root or mount namespace"
     RECORDS_LOST = "records-lost", "records were dropped: disk full, limit or unreachable spool"
-    STDIO_BYTES = "stdio-bytes", "bytes of a buffered stream on a channel are the program's count, not the kernel's"
+    STDIO_BYTES = "stdio-bytes", "a buffered stream on a channel: its bytes are the program's count"
     INLINE_SYSCALL = "inline-syscall", "the program makes system calls without libc"
     IO_URING = "io-uring", "the program uses io_uring: its reads and writes are not seen"
     LIMIT = "limit", "a table of the tracer was full"
@@ -41,7 +42,7 @@ class GapKind(StrEnum):
 
     meaning: str
 
-    def __new__(cls, word: str, meaning: str) -> GapKind:
+    def __new__(cls, word: str, meaning: str) -> Self:
         """Make a member whose value is the word and which knows its meaning."""
         member = str.__new__(cls, word)
         member._value_ = word

@@ -45,7 +45,7 @@ def parse_task_token(token: str) -> tuple[RunId, AttemptId]:
     if not (slash and is_id(run) and is_id(attempt)):
         raise UsageError(
             f"not a task token: {token[:80]!r}",
-            hint="PROVIO_TASK is <run-id>/<attempt-id>, each 32 hexadecimal digits; it is set by provio itself",
+            hint="PROVIO_TASK is <run-id>/<attempt-id>, each 32 hexadecimal digits; provio itself sets it",
         )
     return RunId(run), AttemptId(attempt)
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from provio.model.ids import AttemptId, RunId
+if TYPE_CHECKING:
+    from provio.model.ids import AttemptId, RunId
 
 RUN_FORMAT: Final = "provio.run"
 RUN_VERSION: Final = 1

@@ -1,5 +1,7 @@
-"""The tables of a generation: names, columns, meaning. Stdlib only; the single source of the
-store's Parquet schema, of `docs/reference/tables.md` and of what queries may rely on.
+"""The tables of a generation: names, columns, meaning.
+
+The single source of the store's Parquet schema, of ``docs/reference/tables.md`` and of what queries
+may rely on. Stdlib only.
 
 Column types: int64, int32, text, blob, bool, json (text holding JSON). Times ending in ``_ns`` are
 CLOCK_REALTIME, those ending in ``_mono`` CLOCK_MONOTONIC of the host's boot. -1 or NULL: not known.
@@ -100,7 +102,7 @@ TABLES: Final[dict[str, tuple[Column, ...]]] = {
         epoch int64 whose
         scope text attempt, engine or unattributed
         attempt text NULL unless scope is attempt
-        method text live, cgroup, carried, command_line, ancestor, working_directory, command_text, declared_output
+        method text live, cgroup, carried, ... (provio.model.facts.Method in lower case)
         confidence text proved or possible
         evidence json every piece: [method, attempt, text]
         contradictions json pieces that name another attempt
