@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def test_run_begins_and_ends_with_identity_configuration_host_and_state(snakefil
     assert config["path"] == str(workflow.path / "c.yaml")
     assert config["digest"].startswith("sha256:")
     assert started.config["values"]["k"] == 1
-    assert "hunter2" not in "".join(p.read_text() for p in run.spool.rglob("*") if p.is_file())
+    assert b"hunter2" not in b"".join(p.read_bytes() for p in run.spool.rglob("*") if p.is_file())
     assert run.of(ev.HostSeen)[0].mounts
     (ended,) = run.of(ev.RunEnded)
     assert (ended.state, ended.exit_code) == ("succeeded", 0)
@@ -171,6 +172,15 @@ def test_script_job_declares_the_script_that_snakemake_read(snakefile: Writer, w
     assert attempt.start.kind == "script"
     assert ("script", "s.py") in run.declared("s")
     assert attempt.processes
+
+
+def test_file_that_jobs_inherit_as_their_stderr_is_declared(workflow: Workflow) -> None:
+    workflow.write("Snakefile", 'rule a:\n    output: "a"\n    shell: "echo talk >&2; touch a"\n')
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--logger", "provio"]
+    options = ["--logger-provio-seal", "no"]
+    with (workflow.path / "talk.log").open("w") as log:
+        subprocess.run([*command, *options], cwd=workflow.path, stderr=log, check=True)
+    assert ("environment", "talk.log") in workflow.recorded().declared("a")
 
 
 def test_run_job_is_one_attempt_whose_inner_snakemake_is_engine(snakefile: Writer) -> None:
