@@ -9,7 +9,7 @@ version may add some); a newer ``v`` is refused.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -250,10 +250,14 @@ def from_json(data: Mapping[str, Any]) -> Event:
         raise ValueError(str(error)) from None
 
 
-@functools.cache
-def _names(cls: Hashable) -> frozenset[str]:
+def _names(cls: Any) -> frozenset[str]:
     """Return a dataclass's fields; asked for once per class, not per line of a large run."""
-    return frozenset(f.name for f in fields(cls))  # type: ignore[arg-type] # a class; typed for the cache
+    return _names_of(cls)
+
+
+@functools.cache
+def _names_of(cls: Any) -> frozenset[str]:
+    return frozenset(f.name for f in fields(cls))
 
 
 def _typed(name: str, value: Any) -> Any:
