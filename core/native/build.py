@@ -24,7 +24,7 @@ DEFAULT_OUT = NATIVE.parent / "src" / "provio" / "_native"
 COMPILERS = ("cc", "gcc", "clang")
 MACHINES = ("x86_64", "aarch64")
 
-WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wno-nonnull-compare")
+WARNINGS = ("-Wall", "-Wextra", "-Wshadow")
 # No libc, no compiler runtime, no versioned symbol: the library must load into
 # any glibc. Initial-exec TLS needs no call and works in a signal handler.
 FREESTANDING = (
@@ -37,7 +37,7 @@ LINK = (
     "-shared", "-nostdlib", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,norelro", "-Wl,-z,noseparate-code", "-Wl,-z,defs",
     "-Wl,--hash-style=gnu", "-Wl,-soname,libprovio_preload.so", "-Wl,--build-id",
 )  # fmt: skip
-GCC_ONLY = ("-fno-tree-loop-distribute-patterns",)
+GCC_ONLY = ("-fno-tree-loop-distribute-patterns", "-Wno-nonnull-compare")
 
 
 @dataclass(frozen=True, slots=True)

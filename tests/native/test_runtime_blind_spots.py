@@ -9,17 +9,20 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.traced import TRACED, trace, tracing
 
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
 STATIC, FOREIGN, SETUID, SANITIZER, NO_LIBRARY = 1, 2, 3, 4, 5
-SOURCE = "#include <stdio.h>\nint main(void) { puts(\"here\"); return 3; }\n"
+SOURCE = '#include <stdio.h>\nint main(void) { puts("here"); return 3; }\n'
 
 
 def program(folder: Path, compiler: str = "cc", *flags: str) -> str:
     source = folder / "main.c"
     source.write_text(SOURCE)
-    built = subprocess.run([compiler, *flags, str(source), "-o", str(folder / "program")], capture_output=True, check=False)
+    built = subprocess.run(
+        [compiler, *flags, str(source), "-o", str(folder / "program")], capture_output=True, check=False
+    )
     if built.returncode:
         pytest.skip(f"{compiler} {' '.join(flags)} does not work here")
     return str(folder / "program")
@@ -108,5 +111,7 @@ def test_library_at_a_path_that_ld_so_would_split_is_silent(name: str, tmp_path:
 
 def test_library_without_a_task_does_nothing(tmp_path: Path) -> None:
     environment = {"LD_PRELOAD": str(TRACED), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(["bash", "-c", "env | grep -c LD_PRELOAD"], env=environment, capture_output=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", "env | grep -c LD_PRELOAD"], env=environment, capture_output=True, check=True
+    )
     assert (done.stdout, done.stderr) == (b"1\n", b"")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.traced import ATTEMPT, TRACED, Trace, compiled, trace, tracing
 
 from provio.model.wire import Op, RecordType
 from provio.tracers.records import read_records
+from support.traced import ATTEMPT, TRACED, Trace, compiled, trace, tracing
 
 PROGRAMS = Path(__file__).parents[2] / "core" / "native" / "tests"
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
@@ -47,7 +47,13 @@ def test_shell_its_fork_and_the_program_are_three_images_in_a_line(tmp_path: Pat
 
 
 def test_image_says_what_it_was(tmp_path: Path) -> None:
-    extra = {"SLURM_JOB_ID": "77", "PMI_RANK": "3", "NOT_LISTED": "x", "MY_OWN": "yes", "PROVIO_ENV_ALLOW": "MY_*"}
+    extra = {
+        "SLURM_JOB_ID": "77",
+        "PMI_RANK": "3",
+        "NOT_LISTED": "x",
+        "MY_OWN": "yes",
+        "PROVIO_ENV_ALLOW": "MY_*",
+    }
     seen = trace(["true", "a b"], tmp_path, tmp_path / "spool", extra=extra)
     ((image, argv),) = images(seen)
 
@@ -69,7 +75,11 @@ def test_image_says_what_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "status"),
-    [("import os; os._exit(7)", 7), ("raise SystemExit(0)", -1), ("import os; os.execv('/bin/true', ['true'])", -1)],
+    [
+        ("import os; os._exit(7)", 7),
+        ("raise SystemExit(0)", -1),
+        ("import os; os.execv('/bin/true', ['true'])", -1),
+    ],
 )
 def test_end_of_an_image_has_its_totals(how: str, status: int, tmp_path: Path) -> None:
     seen = trace([sys.executable, "-c", f"open('/etc/services').read(); {how}"], tmp_path, tmp_path / "spool")
@@ -144,7 +154,11 @@ def test_python_finds_its_context_although_it_is_not_in_the_environment(tmp_path
         "print([n for n in os.environ if 'PROVIO' in n])"
     )
     seen = trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")
-    assert seen.done.stdout.decode().split("\n")[:3] == [str(tmp_path / "spool"), f"{'11' * 16}/{ATTEMPT}", "[]"]
+    assert seen.done.stdout.decode().split("\n")[:3] == [
+        str(tmp_path / "spool"),
+        f"{'11' * 16}/{ATTEMPT}",
+        "[]",
+    ]
 
 
 def test_killed_process_has_left_all_that_it_had_completed(tmp_path: Path) -> None:

@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.traced import TRACED, plain, trace, tracing
 
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
 
 
 def readelf(*flags: str) -> str:
-    return subprocess.run(["readelf", "-W", *flags, TRACED], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["readelf", "-W", *flags, TRACED], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_library_needs_no_other_library() -> None:
@@ -56,10 +59,14 @@ def test_program_sees_the_environment_that_it_would_see_untraced(command: list[s
 
 def test_preload_of_the_user_stays_in_sight_and_in_force(tmp_path: Path) -> None:
     source, library = tmp_path / "theirs.c", tmp_path / "theirs.so"
-    source.write_text('#include <unistd.h>\n__attribute__((constructor)) static void c(void) { write(1, "theirs\\n", 7); }\n')
+    source.write_text(
+        '#include <unistd.h>\n__attribute__((constructor)) static void c(void) { write(1, "theirs\\n", 7); }\n'
+    )
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
     command = ["bash", "-c", "echo $LD_PRELOAD; env | grep LD_PRELOAD"]
-    alone = subprocess.run(command, env={"LD_PRELOAD": str(library), "PATH": "/usr/bin:/bin"}, capture_output=True, check=True)
+    alone = subprocess.run(
+        command, env={"LD_PRELOAD": str(library), "PATH": "/usr/bin:/bin"}, capture_output=True, check=True
+    )
     both = f"{TRACED}:{library}"
     environment = tracing(tmp_path / "spool") | {"LD_PRELOAD": both}
     seen = subprocess.run(command, env=environment, capture_output=True, check=True)

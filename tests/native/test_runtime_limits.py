@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.traced import ATTEMPT, TRACED, compiled, plain, trace, tracing
 
 from provio.model.wire import RecordType
 from provio.tracers.records import read_records
+from support.traced import ATTEMPT, TRACED, compiled, plain, trace, tracing
 
 PROGRAM = Path(__file__).parents[2] / "core" / "native" / "tests" / "limits" / "main.c"
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
@@ -62,7 +62,9 @@ def test_file_size_limit_leaves_a_count_of_what_was_dropped(tmp_path: Path) -> N
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "disk"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", place], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", place], capture_output=True, check=False
+    )
     if mounted.returncode:
         pytest.skip("mounting is not allowed here")
     yield place
@@ -104,7 +106,9 @@ def test_blocks_layout_records_the_same_as_the_arena(tmp_path: Path) -> None:
         spool = tmp_path / layout
         command = ["bash", "-c", "echo one >a; (cat a; cat a) | sort >b; cp b c; exec cat c"]
         seen = trace(command, tmp_path, spool, extra={"PROVIO_ARENA": layout})
-        found.append(sorted((h.path, h.read, h.written) for h in seen.handles("*") if h.path.startswith(str(tmp_path))))
+        found.append(
+            sorted((h.path, h.read, h.written) for h in seen.handles("*") if h.path.startswith(str(tmp_path)))
+        )
     assert found[0] == found[1]
     assert len(list((tmp_path / "blocks" / "io").glob(f"{ATTEMPT}-*-*-*.preload"))) > 5
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.traced import TRACED, trace
 
 from provio.engines.redact import redact_argv, redact_text
 from provio.model.wire import RecordType
+from support.traced import TRACED, trace
 
 ROOT = Path(__file__).parents[2]
 GOLDEN: dict[str, Any] = json.loads((ROOT / "tests" / "golden" / "redaction.json").read_text())
@@ -23,9 +23,15 @@ APART = [f"-D{name}=pv_{name}" for name in ("memcpy", "memmove", "memset", "memc
 @pytest.fixture(scope="session")
 def redactor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     native = ROOT / "core" / "native"
-    sources = [native / "tests" / "redact" / "main.c", native / "preload" / "redact.c", native / "preload" / "text.c"]
+    sources = [
+        native / "tests" / "redact" / "main.c",
+        native / "preload" / "redact.c",
+        native / "preload" / "text.c",
+    ]
     program = tmp_path_factory.mktemp("redact") / "redact"
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-g", *SANITIZERS, *APART, *map(str, sources), "-o", str(program)], check=True)
+    subprocess.run(
+        ["cc", "-D_GNU_SOURCE", "-g", *SANITIZERS, *APART, *map(str, sources), "-o", str(program)], check=True
+    )
     return program
 
 
@@ -46,7 +52,7 @@ def test_argument_list_is_redacted_as_the_example_says(case: list[Any], redactor
 
 @pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
 def test_planted_secret_is_nowhere_in_the_spool(tmp_path: Path) -> None:
-    secret = "hunter2-planted-7731"  # noqa: S105
+    secret = "hunter2-planted-7731"
     script = f"export DB_PASSWORD={secret}; true --token {secret}; env HOSTNAME=password={secret} true"
     trace(["bash", "-c", script, "--api-key", secret], tmp_path, tmp_path / "spool")
     assert all(secret.encode() not in f.read_bytes() for f in (tmp_path / "spool").rglob("*") if f.is_file())
@@ -54,6 +60,8 @@ def test_planted_secret_is_nowhere_in_the_spool(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
 def test_words_of_the_site_are_redacted_too(tmp_path: Path) -> None:
-    seen = trace(["true", "--voucher=abc123"], tmp_path, tmp_path / "spool", extra={"PROVIO_REDACT": "voucher,other"})
+    seen = trace(
+        ["true", "--voucher=abc123"], tmp_path, tmp_path / "spool", extra={"PROVIO_REDACT": "voucher,other"}
+    )
     argv = [seen.records.strings[n] for n in seen.records.texts(RecordType.IMAGE, "argv")]
     assert argv == [b"true\0--voucher=***"]

@@ -26,21 +26,18 @@
 struct pv_arena pv_arena;
 int pv_blocks;
 
-const char *pv_arena_name(void)
-{
+const char *pv_arena_name(void) {
     return pv_arena.path + pv_arena.directory;
 }
 
-void pv_arena_drop(enum provio_drop reason)
-{
+void pv_arena_drop(enum provio_drop reason) {
     if (!pv_arena.header) return;
     __atomic_fetch_add(&pv_arena.header->dropped_records, 1, __ATOMIC_RELAXED);
     if (!(__atomic_load_n(&pv_arena.header->drop_reasons, __ATOMIC_RELAXED) & 1ull << reason))
         __atomic_fetch_or(&pv_arena.header->drop_reasons, 1ull << reason, __ATOMIC_RELAXED);
 }
 
-int arena_failed(enum provio_drop reason)
-{
+int arena_failed(enum provio_drop reason) {
     pv_arena.retry_at = pv_now() + BACK_OFF;
     if (pv_arena.header && !(pv_arena.header->drop_reasons & 1ull << reason))
         __atomic_fetch_or(&pv_arena.header->drop_reasons, 1ull << reason, __ATOMIC_RELAXED);
@@ -48,20 +45,17 @@ int arena_failed(enum provio_drop reason)
 }
 
 /* A write beyond RLIMIT_FSIZE would raise SIGXFSZ in the program. */
-int arena_size_allowed(uint64_t end)
-{
+int arena_size_allowed(uint64_t end) {
     struct rlimit64 limit;
     if (pv_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0) return 1;
     return limit.rlim_cur == RLIM64_INFINITY || end <= limit.rlim_cur;
 }
 
-int arena_open(const char *path, int flags)
-{
+int arena_open(const char *path, int flags) {
     return (int)pv_sys(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-int arena_grow(int fd, uint64_t end)
-{
+int arena_grow(int fd, uint64_t end) {
     struct statfs fs;
     struct stat st;
     end = (end + CHUNK - 1) / CHUNK * CHUNK;
@@ -77,20 +71,19 @@ int arena_grow(int fd, uint64_t end)
     return 1;
 }
 
-static struct window *window_of(uint64_t offset)
-{
+static struct window *window_of(uint64_t offset) {
     uint32_t n = __atomic_load_n(&pv_arena.windows, __ATOMIC_ACQUIRE);
     if (n > WINDOWS) n = WINDOWS;
     for (uint32_t i = n; i-- > 0;) {
         struct window *w = &pv_arena.window[i];
-        if (__atomic_load_n(&w->at, __ATOMIC_ACQUIRE) && offset >= w->offset && offset < w->offset + w->length)
+        if (__atomic_load_n(&w->at, __ATOMIC_ACQUIRE) && offset >= w->offset &&
+            offset < w->offset + w->length)
             return w;
     }
     return NULL;
 }
 
-static struct window *window_add(char *at, uint64_t offset, uint64_t length)
-{
+static struct window *window_add(char *at, uint64_t offset, uint64_t length) {
     uint32_t i = __atomic_fetch_add(&pv_arena.windows, 1, __ATOMIC_ACQ_REL);
     if (i >= WINDOWS) {
         pv_arena.windows = WINDOWS;
@@ -105,8 +98,7 @@ static struct window *window_add(char *at, uint64_t offset, uint64_t length)
     return &pv_arena.window[i];
 }
 
-struct window *arena_window(int fd, uint64_t offset)
-{
+struct window *arena_window(int fd, uint64_t offset) {
     uint64_t length = pv_arena.small || pv_blocks ? SMALL_WINDOW : WINDOW;
     int flags = pv_blocks ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     offset = offset / length * length;
@@ -121,29 +113,27 @@ struct window *arena_window(int fd, uint64_t offset)
 }
 
 /* Pages are given to us now or never. */
-static int make_present(int fd, char *at, uint64_t offset, uint64_t length)
-{
+static int make_present(int fd, char *at, uint64_t offset, uint64_t length) {
     long r = pv_sys(SYS_madvise, at, length, MADV_POPULATE_WRITE);
     if (r == -EINVAL && fd >= 0) r = pv_sys(SYS_fallocate, fd, 0, offset, length);
     return r == 0 ? 1 : arena_failed(PROVIO_DROP_NO_SPACE);
 }
 
 /* Take the next free range: aligned to its size, not over the last page of a chunk. */
-static uint64_t take_range(uint32_t length)
-{
+static uint64_t take_range(uint32_t length) {
     uint64_t *next = &pv_arena.header->next;
     uint64_t seen = __atomic_load_n(next, __ATOMIC_RELAXED), begin;
     do {
         begin = (seen + length - 1) / length * length;
         if ((begin + length) % CHUNK == 0) begin += length;
         if (begin + length > LIMIT) return 0;
-    } while (!__atomic_compare_exchange_n(next, &seen, begin + length, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(next, &seen, begin + length, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
     return begin;
 }
 
 /* Map and grow as far as the range needs it. A file descriptor lives only in here. */
-static char *range_ready(uint64_t begin, uint32_t length)
-{
+static char *range_ready(uint64_t begin, uint32_t length) {
     struct window *w = window_of(begin);
     int grow = !pv_blocks && pv_arena.size < begin + length, fd = -1;
     if (pv_blocks) {
@@ -167,8 +157,7 @@ static char *range_ready(uint64_t begin, uint32_t length)
     return w->at + (begin - w->offset);
 }
 
-struct provio_block *pv_arena_block(uint32_t length)
-{
+struct provio_block *pv_arena_block(uint32_t length) {
     if (!pv_arena.header || (pv_arena.retry_at && pv_now() < pv_arena.retry_at)) return NULL;
     uint64_t begin = take_range(length);
     if (!begin) {
@@ -180,16 +169,14 @@ struct provio_block *pv_arena_block(uint32_t length)
     return block;
 }
 
-void *pv_arena_at(uint32_t ref)
-{
+void *pv_arena_at(uint32_t ref) {
     uint64_t offset = (uint64_t)ref << PROVIO_REF_SHIFT;
     struct window *w = window_of(offset);
     return w ? w->at + (offset - w->offset) : NULL;
 }
 
 /* Where memory of ours lies in the file; 0: it is not ours. */
-static uint64_t offset_of(const void *at)
-{
+static uint64_t offset_of(const void *at) {
     uint32_t n = __atomic_load_n(&pv_arena.windows, __ATOMIC_ACQUIRE);
     for (uint32_t i = n < WINDOWS ? n : WINDOWS; i-- > 0;) {
         const struct window *w = &pv_arena.window[i];
@@ -199,15 +186,13 @@ static uint64_t offset_of(const void *at)
     return 0;
 }
 
-uint32_t pv_arena_ref(const void *rec)
-{
+uint32_t pv_arena_ref(const void *rec) {
     return rec ? (uint32_t)(offset_of(rec) >> PROVIO_REF_SHIFT) : 0;
 }
 
 /* BLOCKS: bring bytes to the file, and the header of their block behind them, so that `used` never
  * promises too much. The file is opened each time: nothing stays open. */
-void pv_arena_store(const struct provio_block *block, const void *from, size_t size)
-{
+void pv_arena_store(const struct provio_block *block, const void *from, size_t size) {
     uint64_t offset = offset_of(from), head = offset_of(block);
     if (!offset || !head) return;
     if (!arena_size_allowed(offset + size)) {
@@ -230,8 +215,7 @@ void pv_arena_store(const struct provio_block *block, const void *from, size_t s
 }
 
 /* BLOCKS: all blocks as they are now, live records included. */
-void pv_arena_store_all(void)
-{
+void pv_arena_store_all(void) {
     uint32_t n = pv_arena.windows < WINDOWS ? pv_arena.windows : WINDOWS;
     for (uint32_t i = 0; i < n; i++) {
         const struct window *w = &pv_arena.window[i];
@@ -244,13 +228,11 @@ void pv_arena_store_all(void)
     }
 }
 
-void pv_arena_small(void)
-{
+void pv_arena_small(void) {
     pv_arena.small = 1;
 }
 
-void pv_arena_trim(void)
-{
+void pv_arena_trim(void) {
     uint32_t n = pv_arena.windows < WINDOWS ? pv_arena.windows : WINDOWS;
     for (uint32_t i = 0; i < n && !pv_blocks; i++) {
         struct window *w = &pv_arena.window[i];

@@ -15,27 +15,26 @@
 #endif
 #define XFS_MAGIC 0x58465342
 
-static int address_space_limited(void)
-{
+static int address_space_limited(void) {
     struct rlimit64 limit;
     return pv_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM64_INFINITY;
 }
 
-static int local_file_system(int fd)
-{
+static int local_file_system(int fd) {
     struct statfs fs;
     if (pv_sys(SYS_fstatfs, fd, &fs) != 0) return 0;
     switch ((uint32_t)fs.f_type) {
     case EXT4_SUPER_MAGIC:
     case XFS_MAGIC:
     case TMPFS_MAGIC:
-    case OVERLAYFS_SUPER_MAGIC: return 1;
-    default: return 0; /* btrfs too: copy on write makes a dirty page fail later, with SIGBUS */
+    case OVERLAYFS_SUPER_MAGIC:
+        return 1;
+    default:
+        return 0; /* btrfs too: copy on write makes a dirty page fail later, with SIGBUS */
     }
 }
 
-static void header_fill(struct provio_file_header *h, const struct pv_task *task)
-{
+static void header_fill(struct provio_file_header *h, const struct pv_task *task) {
     struct timespec now;
     char uts[6 * 65] = {0}, boot[64] = {0}, hex[33];
     pv_sys(SYS_uname, uts);
@@ -51,16 +50,17 @@ static void header_fill(struct provio_file_header *h, const struct pv_task *task
     h->layout = pv_blocks ? PROVIO_LAYOUT_BLOCKS : PROVIO_LAYOUT_ARENA;
     pv_copy(h->run, task->run, 16);
     pv_copy(h->attempt, task->attempt, 16);
-    if (pv_vdso_clock) pv_vdso_clock(CLOCK_REALTIME, &now);
-    else pv_sys(SYS_clock_gettime, CLOCK_REALTIME, &now);
+    if (pv_vdso_clock)
+        pv_vdso_clock(CLOCK_REALTIME, &now);
+    else
+        pv_sys(SYS_clock_gettime, CLOCK_REALTIME, &now);
     h->realtime = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
     h->monotonic = pv_now();
     pv_copy(h->host, uts + 65, 63);
     h->next = PROVIO_HEADER_SIZE;
 }
 
-static void json_string(struct pv_text *text, const char *bytes)
-{
+static void json_string(struct pv_text *text, const char *bytes) {
     for (; *bytes; bytes++) {
         unsigned char c = (unsigned char)*bytes;
         if (c < 0x20 || c == '"' || c == '\\') {
@@ -73,8 +73,7 @@ static void json_string(struct pv_text *text, const char *bytes)
 }
 
 /* Says which node is about to write which file; made before the file. */
-static void write_where(const struct provio_file_header *h)
-{
+static void write_where(const struct provio_file_header *h) {
     char path[PATH_MAX + 8], json[PATH_MAX * 2];
     struct pv_text name = pv_text_on(path, sizeof path), body = pv_text_on(json, sizeof json);
     size_t stem = pv_length(pv_arena.path) - (sizeof ".preload" - 1);
@@ -95,8 +94,7 @@ static void write_where(const struct provio_file_header *h)
 }
 
 /* Make it under a temporary name, complete, then link it: who opens it finds a whole header. */
-static int file_make(struct provio_file_header *h)
-{
+static int file_make(struct provio_file_header *h) {
     char temporary[PATH_MAX + 64];
     struct pv_text name = pv_text_on(temporary, sizeof temporary);
     pv_text_bytes(&name, pv_arena.path, pv_arena.directory);
@@ -109,7 +107,8 @@ static int file_make(struct provio_file_header *h)
     if (!arena_size_allowed(end)) return -1;
     int fd = arena_open(temporary, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0) return -1;
-    int whole = pv_sys(SYS_pwrite64, fd, h, sizeof *h, 0) == (long)sizeof *h && (pv_blocks || arena_grow(fd, end));
+    int whole =
+        pv_sys(SYS_pwrite64, fd, h, sizeof *h, 0) == (long)sizeof *h && (pv_blocks || arena_grow(fd, end));
     if (whole) write_where(h);
     long linked = whole ? pv_sys(SYS_linkat, AT_FDCWD, temporary, AT_FDCWD, pv_arena.path, 0) : -1;
     if (whole && linked == -EPERM)
@@ -120,16 +119,15 @@ static int file_make(struct provio_file_header *h)
     return linked == -EEXIST ? -2 : -1;
 }
 
-static int header_valid(const struct provio_file_header *h)
-{
+static int header_valid(const struct provio_file_header *h) {
     return pv_same(h->magic, PROVIO_FILE_MAGIC, 8) && h->major == PROVIO_FORMAT_MAJOR &&
            h->layout == PROVIO_LAYOUT_ARENA && h->tracer == PROVIO_TRACER_PRELOAD;
 }
 
-static int arena_map(int fd)
-{
+static int arena_map(int fd) {
     struct stat st;
-    if (pv_sys(SYS_fstat, fd, &st) != 0 || (st.st_mode & S_IFMT) != S_IFREG || st.st_size < (off_t)CHUNK) return 0;
+    if (pv_sys(SYS_fstat, fd, &st) != 0 || (st.st_mode & S_IFMT) != S_IFREG || st.st_size < (off_t)CHUNK)
+        return 0;
     long at = pv_sys(SYS_mmap, NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at < 0 && at > -4096) return 0;
     struct provio_file_header *h = (struct provio_file_header *)at;
@@ -145,14 +143,12 @@ static int arena_map(int fd)
     return 1;
 }
 
-static void *private_page(void)
-{
+static void *private_page(void) {
     long at = pv_sys(SYS_mmap, NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
-static int directory_is_local(void)
-{
+static int directory_is_local(void) {
     char c = pv_arena.path[pv_arena.directory];
     pv_arena.path[pv_arena.directory] = '\0';
     int fd = (int)pv_sys(SYS_openat, AT_FDCWD, pv_arena.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -162,25 +158,25 @@ static int directory_is_local(void)
     return local;
 }
 
-static void name_begin(struct pv_text *name, const char *spool)
-{
+static void name_begin(struct pv_text *name, const char *spool) {
     pv_text_add(name, spool);
     pv_text_add(name, "/io/");
     pv_arena.directory = (size_t)(name->at - pv_arena.path);
 }
 
-static void name_of_node(struct pv_text *name, const uint8_t attempt[16], const char *file)
-{
+static void name_of_node(struct pv_text *name, const uint8_t attempt[16], const char *file) {
     char boot[16] = {0};
     for (int i = 0; i < 16; i++) pv_text_hex(name, attempt[i], 2);
     pv_text_add(name, "-");
-    if (file) pv_text_bytes(name, file + 33, 8);
-    else if (pv_read_file("/proc/sys/kernel/random/boot_id", boot, 9) == 8) pv_text_bytes(name, boot, 8);
-    else pv_text_add(name, "00000000");
+    if (file)
+        pv_text_bytes(name, file + 33, 8);
+    else if (pv_read_file("/proc/sys/kernel/random/boot_id", boot, 9) == 8)
+        pv_text_bytes(name, boot, 8);
+    else
+        pv_text_add(name, "00000000");
 }
 
-static int open_blocks(const struct pv_task *task, struct pv_text stem)
-{
+static int open_blocks(const struct pv_task *task, struct pv_text stem) {
     struct provio_file_header *h = private_page();
     pv_blocks = 1;
     pv_arena.windows = 0;
@@ -205,8 +201,7 @@ static int open_blocks(const struct pv_task *task, struct pv_text stem)
     return 0;
 }
 
-static int make_arena(const struct pv_task *task)
-{
+static int make_arena(const struct pv_task *task) {
     struct provio_file_header *h = private_page();
     if (!h) return -1;
     header_fill(h, task);
@@ -215,9 +210,9 @@ static int make_arena(const struct pv_task *task)
     return fd == -2 ? arena_open(pv_arena.path, O_RDWR) : fd;
 }
 
-/* The name of the file of who executed us, "<attempt>-<node>[-<pid>-<n>].preload", if it is of the same attempt. */
-static int from_name(const struct pv_task *task, char name[64])
-{
+/* The name of the file of who executed us, "<attempt>-<node>[-<pid>-<n>].preload", if it is of the same
+ * attempt. */
+static int from_name(const struct pv_task *task, char name[64]) {
     const char *from = pv_settings.value[PV_WIRE_FROM];
     uint8_t attempt[16];
     size_t n = 0;
@@ -227,8 +222,7 @@ static int from_name(const struct pv_task *task, char name[64])
     return n >= 41 && name[32] == '-' && pv_parse_id(name, attempt) && pv_same(attempt, task->attempt, 16);
 }
 
-int pv_arena_open(const struct pv_task *task)
-{
+int pv_arena_open(const struct pv_task *task) {
     struct pv_text name = pv_text_on(pv_arena.path, sizeof pv_arena.path - 1);
     char from[64];
     const char *file = from_name(task, from) ? from : NULL;
@@ -254,13 +248,11 @@ int pv_arena_open(const struct pv_task *task)
 
 static char parent_name[128];
 
-const char *pv_arena_parent(void)
-{
+const char *pv_arena_parent(void) {
     return parent_name;
 }
 
-int pv_arena_forked(void)
-{
+int pv_arena_forked(void) {
     if (!pv_blocks) return 1;
     struct pv_text parent_text = pv_text_on(parent_name, sizeof parent_name);
     pv_text_add(&parent_text, pv_arena_name());

@@ -13,8 +13,7 @@
 #define HEAD 512
 #define SCRIPTS 5
 
-static long open_program(int dirfd, const char *path)
-{
+static long open_program(int dirfd, const char *path) {
     if (path[0]) return pv_sys(SYS_openat, (long)dirfd, path, (long)(O_RDONLY | O_CLOEXEC), 0L);
     char link[40];
     struct pv_text text = pv_text_on(link, sizeof link);
@@ -24,14 +23,12 @@ static long open_program(int dirfd, const char *path)
     return pv_sys(SYS_openat, (long)AT_FDCWD, link, (long)(O_RDONLY | O_CLOEXEC), 0L);
 }
 
-static long read_at(long fd, void *to, size_t size, uint64_t at)
-{
+static long read_at(long fd, void *to, size_t size, uint64_t at) {
     return pv_sys(SYS_pread64, fd, to, (long)size, (long)at);
 }
 
 /* The interpreter of a "#!" line, in place; NULL: not a script. */
-static char *script_interpreter(char *head, long n)
-{
+static char *script_interpreter(char *head, long n) {
     if (n < 4 || head[0] != '#' || head[1] != '!') return NULL;
     char *at = head + 2;
     while (*at == ' ' || *at == '\t') at++;
@@ -41,8 +38,7 @@ static char *script_interpreter(char *head, long n)
     return *at ? at : NULL;
 }
 
-static int is_secure(long fd)
-{
+static int is_secure(long fd) {
     struct stat st;
     pv_zero(&st, sizeof st);
     if (pv_sys(SYS_fstat, fd, &st) < 0) return 0;
@@ -61,25 +57,22 @@ static int is_secure(long fd)
 #define MAX_HEADERS 32
 
 /* File offset of a virtual address, by the loadable segments. */
-static uint64_t file_offset(const Elf64_Phdr *headers, int count, uint64_t address)
-{
+static uint64_t file_offset(const Elf64_Phdr *headers, int count, uint64_t address) {
     for (int i = 0; i < count; i++)
         if (headers[i].p_type == PT_LOAD && address - headers[i].p_vaddr < headers[i].p_filesz)
             return address - headers[i].p_vaddr + headers[i].p_offset;
     return 0;
 }
 
-static int names_sanitizer(const char *name)
-{
-    static const char *const needed[] = {"libasan.so", "libtsan.so", "libmsan.so", "libhwasan.so", "libclang_rt.asan",
-                                         "libclang_rt.tsan"};
+static int names_sanitizer(const char *name) {
+    static const char *const needed[] = {"libasan.so",   "libtsan.so",       "libmsan.so",
+                                         "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan"};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (pv_starts(name, needed[i])) return 1;
     return 0;
 }
 
-static int needs_sanitizer(long fd, const Elf64_Phdr *headers, int count, const Elf64_Phdr *dynamic)
-{
+static int needs_sanitizer(long fd, const Elf64_Phdr *headers, int count, const Elf64_Phdr *dynamic) {
     Elf64_Dyn entries[96];
     uint64_t strings = 0;
     size_t size = dynamic->p_filesz < sizeof entries ? dynamic->p_filesz : sizeof entries;
@@ -96,15 +89,14 @@ static int needs_sanitizer(long fd, const Elf64_Phdr *headers, int count, const 
     return 0;
 }
 
-static int foreign_interpreter(long fd, const Elf64_Phdr *interp)
-{
+static int foreign_interpreter(long fd, const Elf64_Phdr *interp) {
     char name[256] = {0};
-    read_at(fd, name, interp->p_filesz < sizeof name - 1 ? interp->p_filesz : sizeof name - 1, interp->p_offset);
+    read_at(fd, name, interp->p_filesz < sizeof name - 1 ? interp->p_filesz : sizeof name - 1,
+            interp->p_offset);
     return pv_find(name, "ld-linux") == NULL;
 }
 
-static int elf_gap(long fd, const char *head, long n)
-{
+static int elf_gap(long fd, const char *head, long n) {
     const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head;
     Elf64_Phdr headers[MAX_HEADERS];
     const Elf64_Phdr *interp = NULL, *dynamic = NULL;
@@ -122,15 +114,13 @@ static int elf_gap(long fd, const char *head, long n)
     return dynamic && needs_sanitizer(fd, headers, count, dynamic) ? PROVIO_GAP_SANITIZER : 0;
 }
 
-static int library_gap(void)
-{
+static int library_gap(void) {
     const char *own = pv_own_path();
     if (pv_find(own, " ") || pv_find(own, ":")) return PROVIO_GAP_NO_LIBRARY;
     return pv_sys(SYS_faccessat, (long)AT_FDCWD, own, 4L, 0L) < 0 ? PROVIO_GAP_NO_LIBRARY : 0;
 }
 
-int pv_program_gap(int dirfd, const char *path)
-{
+int pv_program_gap(int dirfd, const char *path) {
     char head[HEAD], interpreter[HEAD];
     for (int depth = 0; depth < SCRIPTS; depth++) {
         long fd = open_program(dirfd, path);

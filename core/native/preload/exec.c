@@ -19,31 +19,29 @@ struct exec_call {
     char *const *argv, *const *envp;
 };
 
-char ***pv_environ(void)
-{
+char ***pv_environ(void) {
     static char ***place;
     if (!place) place = pv_lookup_global("__environ");
     if (!place) place = pv_lookup_global("environ");
     return place;
 }
 
-static char *const *own_environment(void)
-{
+static char *const *own_environment(void) {
     return pv_environ() ? *pv_environ() : NULL;
 }
 
-static int raw_execveat(const struct exec_call *call, char *const *envp)
-{
+static int raw_execveat(const struct exec_call *call, char *const *envp) {
     const char *path = call->kind == BY_FD ? "" : call->path;
     int flags = call->kind == BY_FD ? AT_EMPTY_PATH : call->flags;
     return pv_fail((int)-pv_sys(SYS_execveat, (long)call->dirfd, path, call->argv, envp, (long)flags));
 }
 
-static int really(const struct exec_call *call, char *const *envp)
-{
+static int really(const struct exec_call *call, char *const *envp) {
     switch (call->kind) {
-    case BY_PATH: return pv_real.execve(call->path, call->argv, envp);
-    case BY_SEARCH: return pv_real.execvpe(call->path, call->argv, envp);
+    case BY_PATH:
+        return pv_real.execve(call->path, call->argv, envp);
+    case BY_SEARCH:
+        return pv_real.execvpe(call->path, call->argv, envp);
     case BY_FD:
         if (pv_real.fexecve) return pv_real.fexecve(call->dirfd, call->argv, envp);
         break;
@@ -54,14 +52,12 @@ static int really(const struct exec_call *call, char *const *envp)
     return raw_execveat(call, envp);
 }
 
-static int is_program(int dirfd, const char *path)
-{
+static int is_program(int dirfd, const char *path) {
     return pv_sys(SYS_faccessat, (long)dirfd, path, 1L /* X_OK */) == 0;
 }
 
 /* As execvp looks for it: PATH, or the system's default. */
-static int search(const char *name, char *out)
-{
+static int search(const char *name, char *out) {
     const char *path = "/bin:/usr/bin";
     for (char *const *at = own_environment(); at && *at; at++)
         if (pv_starts(*at, "PATH=")) path = *at + 5;
@@ -79,8 +75,7 @@ static int search(const char *name, char *out)
     }
 }
 
-int pv_program_of(const char *file, int searched, char *out)
-{
+int pv_program_of(const char *file, int searched, char *out) {
     struct pv_text text = pv_text_on(out, PV_PATH);
     if (searched && !pv_find(file, "/")) return search(file, out);
     pv_text_add(&text, file);
@@ -88,8 +83,7 @@ int pv_program_of(const char *file, int searched, char *out)
     return !text.cut && is_program(AT_FDCWD, out);
 }
 
-static int locate(const struct exec_call *call, char *out)
-{
+static int locate(const struct exec_call *call, char *out) {
     if (call->kind == BY_FD) {
         struct pv_text text = pv_text_on(out, PV_PATH);
         pv_text_add(&text, "/proc/self/fd/");
@@ -97,12 +91,12 @@ static int locate(const struct exec_call *call, char *out)
         pv_text_end(&text);
         return 1;
     }
-    if (call->kind == AT_DIRECTORY) return pv_absolute(call->dirfd, call->path, out) && is_program(AT_FDCWD, out);
+    if (call->kind == AT_DIRECTORY)
+        return pv_absolute(call->dirfd, call->path, out) && is_program(AT_FDCWD, out);
     return pv_program_of(call->path, call->kind == BY_SEARCH, out);
 }
 
-struct provio_op_rec *pv_program_op(struct pv_thread *t, const char *path, int child)
-{
+struct provio_op_rec *pv_program_op(struct pv_thread *t, const char *path, int child) {
     char absolute[PV_PATH];
     size_t length = path ? pv_absolute(AT_FDCWD, path, absolute) : 0;
     uint32_t name = length ? pv_string(t, absolute, length) : 0;
@@ -115,8 +109,7 @@ struct provio_op_rec *pv_program_op(struct pv_thread *t, const char *path, int c
 }
 
 /* A program that was looked for and is not there: a failed look-up, no exec to prepare. */
-static int absent(const struct exec_call *call, struct pv_thread *t, struct pv_thread *parent)
-{
+static int absent(const struct exec_call *call, struct pv_thread *t, struct pv_thread *parent) {
     int r = really(call, call->envp), error = pv_errno();
     struct pv_thread *by = t ? t : parent;
     struct provio_op_rec *op = by && call->path ? pv_program_op(by, call->path, !t) : NULL;
@@ -129,8 +122,7 @@ static int absent(const struct exec_call *call, struct pv_thread *t, struct pv_t
     return r;
 }
 
-static int failed(struct pv_thread *t, struct pv_thread *by, struct provio_op_rec *op, int r)
-{
+static int failed(struct pv_thread *t, struct pv_thread *by, struct provio_op_rec *op, int r) {
     int error = pv_errno();
     if (op) {
         __atomic_store_n(&op->err, (uint16_t)error, __ATOMIC_RELAXED);
@@ -142,8 +134,7 @@ static int failed(struct pv_thread *t, struct pv_thread *by, struct provio_op_re
     return r;
 }
 
-static int execute(const struct exec_call *call)
-{
+static int execute(const struct exec_call *call) {
     struct pv_thread *t = pv_thread(), *parent = t ? NULL : pv_vforked(), *by = t ? t : parent;
     struct pv_scratch *scratch = pv_settings.enabled ? pv_scratch_new(call->envp) : NULL;
     if (!scratch) return really(call, call->envp);
@@ -162,55 +153,46 @@ static int execute(const struct exec_call *call)
     return r;
 }
 
-PV_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
-{
+PV_EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {
     return execute(&(struct exec_call){BY_PATH, AT_FDCWD, 0, path, argv, envp});
 }
 
-PV_EXPORT int execv(const char *path, char *const argv[])
-{
+PV_EXPORT int execv(const char *path, char *const argv[]) {
     return execute(&(struct exec_call){BY_PATH, AT_FDCWD, 0, path, argv, own_environment()});
 }
 
-PV_EXPORT int execvp(const char *file, char *const argv[])
-{
+PV_EXPORT int execvp(const char *file, char *const argv[]) {
     return execute(&(struct exec_call){BY_SEARCH, AT_FDCWD, 0, file, argv, own_environment()});
 }
 
-PV_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
-{
+PV_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
     return execute(&(struct exec_call){BY_SEARCH, AT_FDCWD, 0, file, argv, envp});
 }
 
-PV_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
-{
+PV_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
     return execute(&(struct exec_call){BY_FD, fd, 0, NULL, argv, envp});
 }
 
-PV_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
-{
+PV_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[], int flags) {
     if ((flags & AT_EMPTY_PATH) && path && !*path)
         return execute(&(struct exec_call){BY_FD, dirfd, flags, NULL, argv, envp});
     return execute(&(struct exec_call){AT_DIRECTORY, dirfd, flags, path, argv, envp});
 }
 
-static size_t count_arguments(va_list list)
-{
+static size_t count_arguments(va_list list) {
     size_t n = 1;
     while (va_arg(list, char *)) n++;
     return n;
 }
 
 /* argv from a variable argument list; the array has room for what count_arguments() said. */
-static void collect(char **argv, const char *first, va_list list)
-{
+static void collect(char **argv, const char *first, va_list list) {
     *argv++ = (char *)first;
     if (!first) return;
     while ((*argv++ = va_arg(list, char *))) continue;
 }
 
-PV_EXPORT int execl(const char *path, const char *argument, ...)
-{
+PV_EXPORT int execl(const char *path, const char *argument, ...) {
     va_list list, again;
     va_start(list, argument);
     va_copy(again, list);
@@ -221,8 +203,7 @@ PV_EXPORT int execl(const char *path, const char *argument, ...)
     return execute(&(struct exec_call){BY_PATH, AT_FDCWD, 0, path, argv, own_environment()});
 }
 
-PV_EXPORT int execlp(const char *file, const char *argument, ...)
-{
+PV_EXPORT int execlp(const char *file, const char *argument, ...) {
     va_list list, again;
     va_start(list, argument);
     va_copy(again, list);
@@ -233,8 +214,7 @@ PV_EXPORT int execlp(const char *file, const char *argument, ...)
     return execute(&(struct exec_call){BY_SEARCH, AT_FDCWD, 0, file, argv, own_environment()});
 }
 
-PV_EXPORT int execle(const char *path, const char *argument, ...)
-{
+PV_EXPORT int execle(const char *path, const char *argument, ...) {
     va_list list, again;
     va_start(list, argument);
     va_copy(again, list);

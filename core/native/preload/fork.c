@@ -7,41 +7,35 @@
 
 #include "internal.h"
 
-static pid_t in_child(pid_t pid)
-{
+static pid_t in_child(pid_t pid) {
     if (pid == 0) pv_forked_child();
     return pid;
 }
 
-PV_EXPORT pid_t fork(void)
-{
+PV_EXPORT pid_t fork(void) {
     pv_thread();
     pv_forking();
     return in_child(pv_real.fork());
 }
 
-PV_EXPORT pid_t __fork(void)
-{
+PV_EXPORT pid_t __fork(void) {
     return fork();
 }
 
-PV_EXPORT pid_t _Fork(void)
-{
+PV_EXPORT pid_t _Fork(void) {
     pv_thread();
     pv_forking();
     if (pv_real._Fork) return in_child(pv_real._Fork());
     return in_child(pv_real.fork());
 }
 
-PV_EXPORT pid_t forkpty(int *terminal, char *name, const void *settings, const void *size)
-{
+PV_EXPORT pid_t forkpty(int *terminal, char *name, const void *settings, const void *size) {
     pv_thread();
     pv_forking();
     return in_child(pv_real.forkpty(terminal, name, settings, size));
 }
 
-PV_EXPORT int daemon(int no_chdir, int no_close)
-{
+PV_EXPORT int daemon(int no_chdir, int no_close) {
     pv_thread();
     pv_forking();
     int r = pv_real.daemon(no_chdir, no_close);
@@ -50,8 +44,7 @@ PV_EXPORT int daemon(int no_chdir, int no_close)
 }
 
 /* int clone(int (*fn)(void *), void *stack, int flags, void *arg, pid_t *parent, void *tls, pid_t *child) */
-PV_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argument, ...)
-{
+PV_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argument, ...) {
     va_list list;
     va_start(list, argument);
     void *parent = va_arg(list, void *), *tls = va_arg(list, void *), *child = va_arg(list, void *);
@@ -65,20 +58,17 @@ PV_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argum
     return r;
 }
 
-PV_EXPORT __attribute__((noreturn)) void _exit(int status)
-{
+PV_EXPORT __attribute__((noreturn)) void _exit(int status) {
     pv_thread();
     pv_process_end(PROVIO_END_EXIT, status);
     for (;;) pv_real._exit(status);
 }
 
-PV_EXPORT __attribute__((noreturn)) void _Exit(int status)
-{
+PV_EXPORT __attribute__((noreturn)) void _Exit(int status) {
     _exit(status);
 }
 
-PV_EXPORT __attribute__((noreturn)) void quick_exit(int status)
-{
+PV_EXPORT __attribute__((noreturn)) void quick_exit(int status) {
     pv_thread();
     pv_process_end(PROVIO_END_EXIT, status);
     for (;;) pv_real.quick_exit(status);

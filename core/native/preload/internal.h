@@ -48,8 +48,16 @@ extern int (*pv_vdso_clock)(int, struct timespec *);
 
 /* settings.c: what the environment said. PROVIO_* variables in the order of pv_wire. */
 enum pv_wire {
-    PV_WIRE_TASK, PV_WIRE_SPOOL, PV_WIRE_TRACE, PV_WIRE_ARENA, PV_WIRE_ALLOW, PV_WIRE_REDACT,
-    PV_WIRE_FROM, PV_WIRE_FDS, PV_WIRE_PAD, PV_WIRES
+    PV_WIRE_TASK,
+    PV_WIRE_SPOOL,
+    PV_WIRE_TRACE,
+    PV_WIRE_ARENA,
+    PV_WIRE_ALLOW,
+    PV_WIRE_REDACT,
+    PV_WIRE_FROM,
+    PV_WIRE_FDS,
+    PV_WIRE_PAD,
+    PV_WIRES
 };
 extern const char *const pv_wire_names[PV_WIRES]; /* with the '=' */
 struct pv_settings {
@@ -78,20 +86,21 @@ struct provio_block *pv_arena_block(uint32_t length);
 uint32_t pv_arena_ref(const void *at);
 void *pv_arena_at(uint32_t ref);
 void pv_arena_drop(enum provio_drop reason);
-void pv_arena_store(const struct provio_block *block, const void *from, size_t size); /* BLOCKS: to the file */
+void pv_arena_store(const struct provio_block *block, const void *from,
+                    size_t size); /* BLOCKS: to the file */
 void pv_arena_store_all(void);
-void pv_arena_small(void);                          /* from now on map little: RLIMIT_AS or mlockall */
+void pv_arena_small(void); /* from now on map little: RLIMIT_AS or mlockall */
 void pv_arena_trim(void);
 const char *pv_arena_parent(void); /* BLOCKS: the file of the image that forked this one */
-const char *pv_arena_name(void); /* the file without its directory */
-extern int pv_blocks;            /* layout BLOCKS */
+const char *pv_arena_name(void);   /* the file without its directory */
+extern int pv_blocks;              /* layout BLOCKS */
 
 /* thread.c */
 struct pv_thread *pv_self(void);
 void pv_thread_reset(struct pv_thread *t);
-int pv_fail(int error);   /* sets libc's errno, returns -1 */
-void pv_stop(void);       /* nothing is recorded any more in this image */
-void pv_forking(void);    /* before fork, vfork, clone: remember when */
+int pv_fail(int error);     /* sets libc's errno, returns -1 */
+void pv_stop(void);         /* nothing is recorded any more in this image */
+void pv_forking(void);      /* before fork, vfork, clone: remember when */
 void pv_forked_child(void); /* in a child where the kernel did not wipe the generation page */
 uint64_t pv_fork_moment(void);
 PV_HIDDEN void pv_vfork_enter(void); /* vfork.S calls these three */
@@ -106,12 +115,12 @@ void pv_process_start(struct pv_thread *t);
 void pv_process_forked(struct pv_thread *t);
 void pv_process_end(enum provio_end why, int status);
 uint32_t pv_execs(void);
-struct pv_identity { /* of a process, over all its images */
+struct pv_identity {     /* of a process, over all its images */
     uint32_t nspid, pid; /* getpid(), and what /proc says */
     uint64_t start_ticks, pidns;
 };
 const struct pv_identity *pv_process_identity(void);
-const uint64_t *pv_end_counts(void); /* pv_io_counts() when the image ended; zeros in a vfork child */
+const uint64_t *pv_end_counts(void);   /* pv_io_counts() when the image ended; zeros in a vfork child */
 void pv_io_counts(uint64_t counts[4]); /* rchar, wchar, read_bytes, write_bytes */
 size_t pv_read_file(const char *path, char *out, size_t room);
 
@@ -128,7 +137,7 @@ void pv_scratch_abandoned(void); /* in the parent, after its vfork child execute
 char *const *pv_environ_for(struct pv_scratch *scratch, char *const envp[], int inject);
 
 /* exec.c */
-char ***pv_environ(void); /* libc's variable; NULL: not found */
+char ***pv_environ(void);                                     /* libc's variable; NULL: not found */
 int pv_program_of(const char *file, int searched, char *out); /* 1: there is one, its path is in out */
 struct provio_op_rec *pv_program_op(struct pv_thread *t, const char *path, int child);
 

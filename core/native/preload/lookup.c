@@ -31,42 +31,42 @@ struct symbols {
     ElfW(Addr) base;
 };
 
-static struct link_map *own_map(void)
-{
+static struct link_map *own_map(void) {
     struct link_map *map = &pv_r_debug ? pv_r_debug.r_map : NULL;
     while (map && map->l_ld != pv_own_dynamic) map = map->l_next;
     return map;
 }
 
 /* ld.so relocates the pointers in most dynamic sections, but not in read-only ones (the vDSO). */
-static const void *object_address(const struct link_map *map, ElfW(Addr) value)
-{
+static const void *object_address(const struct link_map *map, ElfW(Addr) value) {
     return (const void *)(value < map->l_addr ? value + map->l_addr : value);
 }
 
-static struct symbols symbols_of(const struct link_map *map)
-{
+static struct symbols symbols_of(const struct link_map *map) {
     struct symbols s = {.base = map->l_addr};
     for (const ElfW(Dyn) *d = map->l_ld; d && d->d_tag != DT_NULL; d++) {
         const void *at = object_address(map, d->d_un.d_ptr);
-        if (d->d_tag == DT_SYMTAB) s.table = at;
-        else if (d->d_tag == DT_STRTAB) s.names = at;
-        else if (d->d_tag == DT_VERSYM) s.versions = at;
-        else if (d->d_tag == DT_GNU_HASH) s.gnu_hash = at;
-        else if (d->d_tag == DT_HASH) s.sysv_hash = at;
+        if (d->d_tag == DT_SYMTAB)
+            s.table = at;
+        else if (d->d_tag == DT_STRTAB)
+            s.names = at;
+        else if (d->d_tag == DT_VERSYM)
+            s.versions = at;
+        else if (d->d_tag == DT_GNU_HASH)
+            s.gnu_hash = at;
+        else if (d->d_tag == DT_HASH)
+            s.sysv_hash = at;
     }
     return s;
 }
 
-static uint32_t gnu_hash(const char *name)
-{
+static uint32_t gnu_hash(const char *name) {
     uint32_t h = 5381;
     while (*name) h = h * 33 + (unsigned char)*name++;
     return h;
 }
 
-static uint32_t sysv_hash(const char *name)
-{
+static uint32_t sysv_hash(const char *name) {
     uint32_t h = 0;
     while (*name) {
         h = (h << 4) + (unsigned char)*name++;
@@ -76,8 +76,7 @@ static uint32_t sysv_hash(const char *name)
 }
 
 /* A definition in its default version: what a program linked today would get. */
-static int is_definition(const struct symbols *s, uint32_t i, const char *name)
-{
+static int is_definition(const struct symbols *s, uint32_t i, const char *name) {
     unsigned type = ELF64_ST_TYPE(s->table[i].st_info), bind = ELF64_ST_BIND(s->table[i].st_info);
     if (s->table[i].st_shndx == SHN_UNDEF || type == STT_TLS) return 0;
     if (bind != STB_GLOBAL && bind != STB_WEAK && bind != STB_GNU_UNIQUE) return 0;
@@ -85,8 +84,7 @@ static int is_definition(const struct symbols *s, uint32_t i, const char *name)
     return pv_equal(s->names + s->table[i].st_name, name);
 }
 
-static const ElfW(Sym) * find_gnu(const struct symbols *s, const char *name, uint32_t hash)
-{
+static const ElfW(Sym) * find_gnu(const struct symbols *s, const char *name, uint32_t hash) {
     const uint32_t *h = s->gnu_hash;
     uint32_t buckets = h[0], first = h[1], bloom_words = h[2], shift = h[3];
     const ElfW(Addr) *bloom = (const ElfW(Addr) *)(h + 4);
@@ -102,8 +100,7 @@ static const ElfW(Sym) * find_gnu(const struct symbols *s, const char *name, uin
     }
 }
 
-static const ElfW(Sym) * find_sysv(const struct symbols *s, const char *name)
-{
+static const ElfW(Sym) * find_sysv(const struct symbols *s, const char *name) {
     uint32_t buckets = s->sysv_hash[0];
     const uint32_t *bucket = s->sysv_hash + 2, *chain = bucket + buckets;
     if (!buckets) return NULL;
@@ -112,28 +109,27 @@ static const ElfW(Sym) * find_sysv(const struct symbols *s, const char *name)
     return NULL;
 }
 
-static void *resolve(const struct symbols *s, const ElfW(Sym) * symbol)
-{
+static void *resolve(const struct symbols *s, const ElfW(Sym) * symbol) {
     void *at = (void *)(s->base + symbol->st_value);
     if (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC) return at;
     uint64_t hwcap = 0; /* aarch64 passes AT_HWCAP with a flag that says so; x86-64 passes nothing */
     return ((void *(*)(uint64_t, void *))at)(hwcap, NULL);
 }
 
-static void *find_in(const struct symbols *s, const char *name, uint32_t hash)
-{
+static void *find_in(const struct symbols *s, const char *name, uint32_t hash) {
     const ElfW(Sym) *found = NULL;
     if (!s->table || !s->names) return NULL;
-    if (s->gnu_hash) found = find_gnu(s, name, hash);
-    else if (s->sysv_hash) found = find_sysv(s, name);
+    if (s->gnu_hash)
+        found = find_gnu(s, name, hash);
+    else if (s->sysv_hash)
+        found = find_sysv(s, name);
     return found ? resolve(s, found) : NULL;
 }
 
 #define NEXT_OBJECTS 256
 
 /* The objects behind ours, most programs have fewer than ten. */
-static size_t next_objects(struct symbols *out)
-{
+static size_t next_objects(struct symbols *out) {
     size_t n = 0;
     struct link_map *own = own_map();
     for (struct link_map *map = own ? own->l_next : NULL; map && n < NEXT_OBJECTS; map = map->l_next)
@@ -141,8 +137,7 @@ static size_t next_objects(struct symbols *out)
     return n;
 }
 
-static void *find_next(const struct symbols *objects, size_t n, const char *name)
-{
+static void *find_next(const struct symbols *objects, size_t n, const char *name) {
     uint32_t hash = gnu_hash(name);
     for (size_t i = 0; i < n; i++) {
         void *found = find_in(&objects[i], name, hash);
@@ -151,8 +146,7 @@ static void *find_next(const struct symbols *objects, size_t n, const char *name
     return NULL;
 }
 
-static void find_vdso(void)
-{
+static void find_vdso(void) {
     static const char *const names[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
     for (struct link_map *map = &pv_r_debug ? pv_r_debug.r_map : NULL; map; map = map->l_next) {
         if (!map->l_name || !pv_starts(map->l_name, "linux-vdso")) continue;
@@ -167,8 +161,7 @@ static void find_vdso(void)
  * needs no relocation, which an array of pointers would at every start.
  * Only stores pointers that are always the same, so two threads may race here.
  */
-void pv_lookup_real(void)
-{
+void pv_lookup_real(void) {
     static const char names[] =
 #define PV_REAL(result, name, arguments) #name "\0"
 #include "real_calls.def"
@@ -182,8 +175,7 @@ void pv_lookup_real(void)
     find_vdso();
 }
 
-void *pv_lookup_global(const char *name)
-{
+void *pv_lookup_global(const char *name) {
     uint32_t hash = gnu_hash(name);
     for (struct link_map *map = &pv_r_debug ? pv_r_debug.r_map : NULL; map; map = map->l_next) {
         struct symbols s = symbols_of(map);
@@ -193,34 +185,31 @@ void *pv_lookup_global(const char *name)
     return NULL;
 }
 
-const char *pv_own_path(void)
-{
+const char *pv_own_path(void) {
     struct link_map *own = own_map();
     return own && own->l_name ? own->l_name : "";
 }
 
-size_t pv_loaded_objects(char *out, size_t room, int skip, int *count)
-{
+size_t pv_loaded_objects(char *out, size_t room, int skip, int *count) {
     struct pv_text text = pv_text_on(out, room);
     *count = 0;
     for (struct link_map *map = &pv_r_debug ? pv_r_debug.r_map : NULL; map; map = map->l_next) {
-        if ((*count)++ < skip || !map->l_name || map->l_name[0] != '/' || map->l_ld == pv_own_dynamic) continue;
+        if ((*count)++ < skip || !map->l_name || map->l_name[0] != '/' || map->l_ld == pv_own_dynamic)
+            continue;
         if (text.at != out) pv_text_bytes(&text, "", 1);
         pv_text_add(&text, map->l_name);
     }
     return (size_t)(text.at - out);
 }
 
-static int is_secure(char **envp)
-{
+static int is_secure(char **envp) {
     while (*envp) envp++;
     for (const ElfW(auxv_t) *aux = (const ElfW(auxv_t) *)(envp + 1); aux->a_type != AT_NULL; aux++)
         if (aux->a_type == AT_SECURE) return aux->a_un.a_val != 0;
     return 0;
 }
 
-const struct pv_start *pv_startup(void)
-{
+const struct pv_start *pv_startup(void) {
     static struct pv_start start;
     if (!&pv_stack_end || !pv_stack_end || !&pv_r_debug) return NULL;
     if (!start.argv) {

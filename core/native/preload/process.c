@@ -20,8 +20,7 @@ static char scratch[49152]; /* used while the image begins or ends, by one threa
 
 /* --- reading /proc --- */
 
-size_t pv_read_file(const char *path, char *out, size_t room)
-{
+size_t pv_read_file(const char *path, char *out, size_t room) {
     long fd = pv_sys(SYS_openat, (long)AT_FDCWD, path, (long)(O_RDONLY | O_CLOEXEC), 0L);
     if (fd < 0) {
         out[0] = 0;
@@ -35,16 +34,14 @@ size_t pv_read_file(const char *path, char *out, size_t room)
 }
 
 /* Fields of /proc/<pid>/stat after the name, which may hold anything, itself ')'. */
-static const char *after_name(const char *text)
-{
+static const char *after_name(const char *text) {
     const char *end = NULL;
     for (; *text; text++)
         if (*text == ')') end = text;
     return end ? end + 1 : NULL;
 }
 
-static uint64_t field_of(const char *text, int number)
-{
+static uint64_t field_of(const char *text, int number) {
     const char *at = after_name(text);
     if (!at) return 0;
     for (int field = 2; field < number; field++) {
@@ -55,16 +52,14 @@ static uint64_t field_of(const char *text, int number)
     return pv_parse(&at, 10);
 }
 
-static uint64_t value_after(const char *text, const char *label)
-{
+static uint64_t value_after(const char *text, const char *label) {
     const char *at = pv_find(text, label);
     if (!at) return 0;
     at += pv_length(label);
     return pv_parse(&at, 10);
 }
 
-void pv_io_counts(uint64_t counts[4])
-{
+void pv_io_counts(uint64_t counts[4]) {
     char text[512];
     for (int i = 0; i < 4; i++) counts[i] = 0;
     if (!pv_read_file("/proc/self/io", text, sizeof text)) return;
@@ -74,8 +69,7 @@ void pv_io_counts(uint64_t counts[4])
     counts[3] = value_after(text, "\nwrite_bytes: ");
 }
 
-static uint64_t pid_namespace(void)
-{
+static uint64_t pid_namespace(void) {
     struct stat st;
     pv_zero(&st, sizeof st);
     return pv_sys(SYS_newfstatat, (long)AT_FDCWD, "/proc/self/ns/pid", &st, 0L) < 0 ? 0 : st.st_ino;
@@ -83,23 +77,20 @@ static uint64_t pid_namespace(void)
 
 /* --- the image record --- */
 
-static uint32_t link_string(struct pv_thread *t, const char *path)
-{
+static uint32_t link_string(struct pv_thread *t, const char *path) {
     char target[PV_BUFFER];
     long n = pv_sys(SYS_readlinkat, (long)AT_FDCWD, path, target, (long)sizeof target);
     return n > 0 ? pv_string(t, target, (size_t)n) : 0;
 }
 
-static uint32_t cwd_string(struct pv_thread *t)
-{
+static uint32_t cwd_string(struct pv_thread *t) {
     char text[PV_BUFFER];
     long n = pv_sys(SYS_getcwd, text, (long)sizeof text);
     return n > 1 ? pv_string(t, text, (size_t)n - 1) : 0;
 }
 
 /* "pid:start" from the parent upward: for whoever has no record of its own. */
-static uint32_t ancestor_string(struct pv_thread *t, uint64_t pid)
-{
+static uint32_t ancestor_string(struct pv_thread *t, uint64_t pid) {
     char line[512], file[32], stat_text[PROC_TEXT];
     struct pv_text text = pv_text_on(line, sizeof line);
     for (int depth = 0; pid > 1 && depth < 12; depth++) {
@@ -118,12 +109,12 @@ static uint32_t ancestor_string(struct pv_thread *t, uint64_t pid)
     return text.at > line ? pv_string(t, line, (size_t)(text.at - line)) : 0;
 }
 
-static int is_listed(const char *list, const char *name, size_t length)
-{
+static int is_listed(const char *list, const char *name, size_t length) {
     while (*list) {
         size_t n = 0;
         while (list[n] && list[n] != ',') n++;
-        if (n && list[n - 1] == '*' ? length >= n - 1 && pv_same(list, name, n - 1) : n == length && pv_same(list, name, n))
+        if (n && list[n - 1] == '*' ? length >= n - 1 && pv_same(list, name, n - 1)
+                                    : n == length && pv_same(list, name, n))
             return 1;
         list += n + (list[n] == ',');
     }
@@ -132,21 +123,37 @@ static int is_listed(const char *list, const char *name, size_t length)
 
 /* The documented allow-list; anything else of the environment is never recorded. */
 static const char allowed[][24] = {
-    "SLURM_JOB_ID", "SLURM_PROCID", "SLURM_STEP_ID", "SLURM_ARRAY_TASK_ID", "SLURM_NODEID", "PBS_JOBID", "LSB_JOBID",
-    "JOB_ID", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "OMP_NUM_THREADS",
-    "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "VIRTUAL_ENV", "HOSTNAME", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER",
-    "container", "NXF_TASK_WORKDIR", "AIRFLOW_CTX_*",
+    "SLURM_JOB_ID",
+    "SLURM_PROCID",
+    "SLURM_STEP_ID",
+    "SLURM_ARRAY_TASK_ID",
+    "SLURM_NODEID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "JOB_ID",
+    "PMI_RANK",
+    "PMIX_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "OMP_NUM_THREADS",
+    "CONDA_PREFIX",
+    "CONDA_DEFAULT_ENV",
+    "VIRTUAL_ENV",
+    "HOSTNAME",
+    "APPTAINER_CONTAINER",
+    "SINGULARITY_CONTAINER",
+    "container",
+    "NXF_TASK_WORKDIR",
+    "AIRFLOW_CTX_*",
 };
 
-static int is_allowed(const char *name, size_t length)
-{
+static int is_allowed(const char *name, size_t length) {
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (allowed[i][0] == name[0] && is_listed(allowed[i], name, length)) return 1;
     return pv_settings.value[PV_WIRE_ALLOW][0] && is_listed(pv_settings.value[PV_WIRE_ALLOW], name, length);
 }
 
-static size_t pick_environment(char **envp, char *out, size_t room)
-{
+static size_t pick_environment(char **envp, char *out, size_t room) {
     struct pv_text text = pv_text_on(out, room);
     for (char **at = envp; *at; at++) {
         size_t n = 0;
@@ -161,10 +168,9 @@ static size_t pick_environment(char **envp, char *out, size_t room)
     return (size_t)(text.at - out);
 }
 
-static uint32_t rank_of(char **envp)
-{
-    static const char *const names[] = {"PMI_RANK=", "PMIX_RANK=", "OMPI_COMM_WORLD_RANK=", "MV2_COMM_WORLD_RANK=",
-                                        "SLURM_PROCID="};
+static uint32_t rank_of(char **envp) {
+    static const char *const names[] = {
+        "PMI_RANK=", "PMIX_RANK=", "OMPI_COMM_WORLD_RANK=", "MV2_COMM_WORLD_RANK=", "SLURM_PROCID="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (char **at = envp; *at; at++)
             if (pv_starts(*at, names[i])) {
@@ -174,8 +180,7 @@ static uint32_t rank_of(char **envp)
     return 0;
 }
 
-static uint64_t next_field(const char **at, unsigned base)
-{
+static uint64_t next_field(const char **at, unsigned base) {
     if (**at == ':') (*at)++;
     return pv_parse(at, base);
 }
@@ -186,8 +191,7 @@ static uint64_t next_field(const char **at, unsigned base)
  * said there holds, and what was counted before is not this image's; a new
  * process counts from zero.
  */
-static void read_from(struct provio_image *image, struct pv_identity *known, size_t *name)
-{
+static void read_from(struct provio_image *image, struct pv_identity *known, size_t *name) {
     const char *from = pv_settings.value[PV_WIRE_FROM], *at = from;
     while (*at && *at != ':') at++;
     *name = *at ? (size_t)(at - from) : 0;
@@ -204,12 +208,12 @@ static void read_from(struct provio_image *image, struct pv_identity *known, siz
     known->pid = (uint32_t)next_field(&at, 10);
 }
 
-static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t name)
-{
+static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t name) {
     const char *own = pv_arena_name(), *from = pv_settings.value[PV_WIRE_FROM];
     uint64_t counts[4];
     if (name) {
-        if (pv_length(own) != name || !pv_same(own, from, name)) image->parent_file = pv_string(t, from, name);
+        if (pv_length(own) != name || !pv_same(own, from, name))
+            image->parent_file = pv_string(t, from, name);
         pv_parent_file = image->parent_file;
         return;
     }
@@ -219,8 +223,7 @@ static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t 
     image->wchar = counts[1];
 }
 
-static void fill_strings(struct pv_thread *t, struct provio_image *image)
-{
+static void fill_strings(struct pv_thread *t, struct provio_image *image) {
     char text[PROC_TEXT];
     const struct pv_start *start = pv_startup();
     int cut = 0;
@@ -238,8 +241,7 @@ static void fill_strings(struct pv_thread *t, struct provio_image *image)
 }
 
 /* What /proc says about this process, unless an image of it has read that already. */
-static void identify(const struct pv_identity *known)
-{
+static void identify(const struct pv_identity *known) {
     char text[PROC_TEXT];
     const char *at = text;
     identity.nspid = (uint32_t)pv_sys(SYS_getpid);
@@ -254,8 +256,7 @@ static void identify(const struct pv_identity *known)
     identity.pidns = pid_namespace();
 }
 
-static void fill_process(struct provio_image *image)
-{
+static void fill_process(struct provio_image *image) {
     image->pid = identity.pid;
     image->nspid = identity.nspid;
     image->start_ticks = identity.start_ticks;
@@ -266,8 +267,8 @@ static void fill_process(struct provio_image *image)
     image->gid = (uint32_t)pv_sys(SYS_getgid);
 }
 
-static uint32_t write_image(struct pv_thread *t, const struct provio_image *filled, enum provio_origin origin)
-{
+static uint32_t write_image(struct pv_thread *t, const struct provio_image *filled,
+                            enum provio_origin origin) {
     struct provio_image *image = pv_reserve(t, sizeof *image);
     if (!image) return 0;
     struct provio_rec head = image->rec;
@@ -277,8 +278,7 @@ static uint32_t write_image(struct pv_thread *t, const struct provio_image *fill
     return pv_ref(image);
 }
 
-static void begin(struct pv_thread *t, const struct provio_image *filled, enum provio_origin origin)
-{
+static void begin(struct pv_thread *t, const struct provio_image *filled, enum provio_origin origin) {
     t->epoch = 0;
     pv_image = write_image(t, filled, origin);
     execs = filled->execs;
@@ -288,15 +288,13 @@ static void begin(struct pv_thread *t, const struct provio_image *filled, enum p
     t->epoch = pv_image_epoch = pv_epoch_write(t, pv_task_of_thread(), 0, pv_task_is_live());
 }
 
-static void fill_task(struct provio_image *image)
-{
+static void fill_task(struct provio_image *image) {
     const struct pv_task *task = pv_task_of_thread();
     pv_copy(image->run, task->run, 16);
     pv_copy(image->attempt, task->attempt, 16);
 }
 
-void pv_process_start(struct pv_thread *t)
-{
+void pv_process_start(struct pv_thread *t) {
     struct provio_image image;
     struct pv_identity known = {0, 0, 0, 0};
     size_t name;
@@ -313,8 +311,7 @@ void pv_process_start(struct pv_thread *t)
 }
 
 /* A forked child is still the same program: what its parent recorded holds for it. */
-void pv_process_forked(struct pv_thread *t)
-{
+void pv_process_forked(struct pv_thread *t) {
     struct provio_image image;
     pv_zero(&image, sizeof image);
     image.t = pv_fork_moment();
@@ -330,8 +327,7 @@ void pv_process_forked(struct pv_thread *t)
 
 /* --- the end --- */
 
-static void usage(struct provio_image_end *end)
-{
+static void usage(struct provio_image_end *end) {
     struct rusage used;
     pv_zero(&used, sizeof used);
     pv_sys(SYS_getrusage, (long)RUSAGE_SELF, &used);
@@ -340,8 +336,7 @@ static void usage(struct provio_image_end *end)
     end->maxrss = (uint64_t)used.ru_maxrss * 1024u;
 }
 
-static uint32_t new_objects(struct pv_thread *t)
-{
+static uint32_t new_objects(struct pv_thread *t) {
     int now = 0;
     size_t n = pv_loaded_objects(scratch, sizeof scratch, objects_known, &now);
     return n ? pv_string(t, scratch, n) : 0;
@@ -349,8 +344,7 @@ static uint32_t new_objects(struct pv_thread *t)
 
 /* A child that did nothing has no image, and so leaves nothing here. After EXEC the record of a
  * FAILED_EXEC says that the image goes on. */
-void pv_process_end(enum provio_end why, int status)
-{
+void pv_process_end(enum provio_end why, int status) {
     struct pv_thread *t = pv_state == PV_ON && *pv_generation ? pv_thread() : NULL;
     if (!t || (ended && why == PROVIO_END_EXIT)) return;
     ended = why != PROVIO_END_FAILED_EXEC;
@@ -372,18 +366,15 @@ void pv_process_end(enum provio_end why, int status)
     if (pv_blocks && ended) pv_arena_store_all();
 }
 
-uint32_t pv_execs(void)
-{
+uint32_t pv_execs(void) {
     return execs;
 }
 
-const struct pv_identity *pv_process_identity(void)
-{
+const struct pv_identity *pv_process_identity(void) {
     return &identity;
 }
 
-const uint64_t *pv_end_counts(void)
-{
+const uint64_t *pv_end_counts(void) {
     static const uint64_t none[4];
     return ended ? end_counts : none;
 }

@@ -13,67 +13,56 @@ struct view {
     size_t n;
 };
 
-static int at(struct view v, size_t i)
-{
+static int at(struct view v, size_t i) {
     return i < v.n ? (unsigned char)v.s[i] : -1;
 }
 
-static int lower(int c)
-{
+static int lower(int c) {
     return c >= 'A' && c <= 'Z' ? c + 32 : c;
 }
 
-static int is_upper_or_digit(int c)
-{
+static int is_upper_or_digit(int c) {
     return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static int is_alnum(int c)
-{
+static int is_alnum(int c) {
     return is_upper_or_digit(c) || (c >= 'a' && c <= 'z');
 }
 
-static int is_in(int c, const char *set)
-{
+static int is_in(int c, const char *set) {
     for (; c > 0 && *set; set++)
         if (*set == c) return 1;
     return 0;
 }
 
-static int is_name(int c)
-{
+static int is_name(int c) {
     return is_alnum(c) || is_in(c, "_.-");
 }
 
-static int has(struct view v, size_t i, const char *text)
-{
+static int has(struct view v, size_t i, const char *text) {
     for (; *text; text++, i++)
         if (at(v, i) != (unsigned char)*text) return 0;
     return 1;
 }
 
-static int has_any_case(struct view v, size_t i, const char *text)
-{
+static int has_any_case(struct view v, size_t i, const char *text) {
     for (; *text; text++, i++)
         if (lower(at(v, i)) != *text) return 0;
     return 1;
 }
 
-static void keep(struct pv_text *out, struct view v, size_t from, size_t to)
-{
+static void keep(struct pv_text *out, struct view v, size_t from, size_t to) {
     pv_text_bytes(out, v.s + from, to - from);
 }
 
-static void hide(struct pv_text *out)
-{
+static void hide(struct pv_text *out) {
     pv_text_add(out, "***");
 }
 
 /* --- rule 1: a PEM private key --- */
 
 /* The end of "-----<word> ... PRIVATE KEY-----" at i, or 0. */
-static size_t pem_line(struct view v, size_t i, const char *begin)
-{
+static size_t pem_line(struct view v, size_t i, const char *begin) {
     static const char key[] = "PRIVATE KEY";
     if (!has(v, i, begin)) return 0;
     size_t from = i + pv_length(begin), to = from;
@@ -82,8 +71,7 @@ static size_t pem_line(struct view v, size_t i, const char *begin)
     return to + 5;
 }
 
-static size_t pem_key(struct view v, size_t i, size_t *begin)
-{
+static size_t pem_key(struct view v, size_t i, size_t *begin) {
     size_t end = at(v, i) == '-' ? pem_line(v, i, "-----BEGIN ") : 0, close = 0;
     *begin = i;
     if (!end) return 0;
@@ -94,27 +82,24 @@ static size_t pem_key(struct view v, size_t i, size_t *begin)
 /* --- rule 2: what follows a secret name --- */
 
 static const char *const endings[] = {
-    "password",    "passwd",     "passphrase",  "secret",        "token",        "apikey",     "api_key",
-    "accesskey",   "access_key", "privatekey",  "private_key",   "secretkey",    "secret_key", "accountkey",
-    "account_key", "authkey",    "auth_key",    "encryption_key", "signing_key", "credential", "credentials",
-    "authorization", "_pass",    "_pwd",
+    "password",    "passwd",     "passphrase",  "secret",        "token",       "apikey",
+    "api_key",     "accesskey",  "access_key",  "privatekey",    "private_key", "secretkey",
+    "secret_key",  "accountkey", "account_key", "authkey",       "auth_key",    "encryption_key",
+    "signing_key", "credential", "credentials", "authorization", "_pass",       "_pwd",
 };
 
-static int plain(int c)
-{
+static int plain(int c) {
     return c == '-' || c == '.' ? '_' : lower(c);
 }
 
-static int ends_in(struct view name, const char *ending, size_t length)
-{
+static int ends_in(struct view name, const char *ending, size_t length) {
     if (!length || name.n < length) return 0;
     for (size_t i = 0; i < length; i++)
         if (plain(at(name, name.n - length + i)) != plain((unsigned char)ending[i])) return 0;
     return 1;
 }
 
-static int ends_in_site_word(struct view name)
-{
+static int ends_in_site_word(struct view name) {
     const char *words = pv_settings.value[PV_WIRE_REDACT];
     while (*words) {
         size_t n = 0;
@@ -125,8 +110,7 @@ static int ends_in_site_word(struct view name)
     return 0;
 }
 
-static int is_secret_name(struct view name)
-{
+static int is_secret_name(struct view name) {
     while (name.n && at(name, name.n - 1) >= '0' && at(name, name.n - 1) <= '9') name.n--;
     while (name.n && plain(at(name, name.n - 1)) == '_') name.n--;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
@@ -134,22 +118,19 @@ static int is_secret_name(struct view name)
     return ends_in_site_word(name);
 }
 
-static size_t skip(struct view v, size_t i, const char *set)
-{
+static size_t skip(struct view v, size_t i, const char *set) {
     while (is_in(at(v, i), set)) i++;
     return i;
 }
 
 /* Length of the quote at i: one, two with the backslash that text within quotes has, or none. */
-static size_t quote_at(struct view v, size_t i)
-{
+static size_t quote_at(struct view v, size_t i) {
     size_t escaped = at(v, i) == '\\';
     return is_in(at(v, i + escaped), "\"'") ? 1 + escaped : 0;
 }
 
 /* Behind the quote that closes the one of `length` at `open`; 0: nothing closes it. */
-static size_t closing(struct view v, size_t open, size_t length)
-{
+static size_t closing(struct view v, size_t open, size_t length) {
     for (size_t i = open + length; i < v.n; i += 1 + (at(v, i) == '\\')) {
         size_t same = 0;
         while (same < length && at(v, i + same) == at(v, open + same)) same++;
@@ -158,15 +139,13 @@ static size_t closing(struct view v, size_t open, size_t length)
     return 0;
 }
 
-static size_t line_end(struct view v, size_t begin, const char *stops)
-{
+static size_t line_end(struct view v, size_t begin, const char *stops) {
     size_t i = begin;
     while (i < v.n && !is_in(at(v, i), "\r\n") && (i == begin || !is_in(at(v, i), stops))) i++;
     return i;
 }
 
-static size_t word_end(struct view v, size_t begin)
-{
+static size_t word_end(struct view v, size_t begin) {
     size_t i = begin;
     while (i < v.n && !is_in(at(v, i), " \t\r\n;&|()<>")) {
         size_t quote = quote_at(v, i), close = quote ? closing(v, i, quote) : 0;
@@ -176,8 +155,7 @@ static size_t word_end(struct view v, size_t begin)
     return i < v.n ? i : v.n;
 }
 
-static size_t end_after_colon(struct view v, size_t begin)
-{
+static size_t end_after_colon(struct view v, size_t begin) {
     size_t quote = quote_at(v, begin);
     if (quote) {
         size_t close = closing(v, begin, quote);
@@ -187,15 +165,15 @@ static size_t end_after_colon(struct view v, size_t begin)
 }
 
 /* The value of the name [from, to): *begin and its end; equal if it has none. */
-static size_t value_after(struct view v, size_t from, size_t to, size_t *begin)
-{
+static size_t value_after(struct view v, size_t from, size_t to, size_t *begin) {
     size_t after_quote = to + quote_at(v, to), sign = skip(v, after_quote, " \t");
     struct view name = {v.s + from, to - from};
     int c = at(v, sign);
     *begin = to;
     if (c == '=' || c == ':') {
         *begin = skip(v, skip(v, sign, "=:"), " \t");
-        if (name.n >= 13 && has_any_case(name, name.n - 13, "authorization")) return line_end(v, *begin, "\"'");
+        if (name.n >= 13 && has_any_case(name, name.n - 13, "authorization"))
+            return line_end(v, *begin, "\"'");
         return c == ':' ? end_after_colon(v, *begin) : word_end(v, *begin);
     }
     if (at(v, from) != '-' || after_quote != to || sign == to || has(v, sign, "--")) return to;
@@ -204,8 +182,7 @@ static size_t value_after(struct view v, size_t from, size_t to, size_t *begin)
 }
 
 /* Returns how far the text has been copied; 0: there was nothing to hide. */
-static size_t hide_named(struct view v, struct pv_text *out)
-{
+static size_t hide_named(struct view v, struct pv_text *out) {
     size_t done = 0, begin, end;
     for (size_t i = 0, to; i < v.n; i = to) {
         to = i + 1;
@@ -223,14 +200,12 @@ static size_t hide_named(struct view v, struct pv_text *out)
 
 /* --- rules 3 and 4: scheme://user:password@, and Bearer --- */
 
-static int is_url(int c)
-{
+static int is_url(int c) {
     return c >= 0 && !is_in(c, " \t\n\r\f\v/?#\"'<>");
 }
 
 /* Where the password of a URL at i begins and ends; 0: there is none. */
-static size_t url_password(struct view v, size_t i, size_t *begin)
-{
+static size_t url_password(struct view v, size_t i, size_t *begin) {
     size_t to = i + 3, last = 0;
     if (!has(v, i, "://")) return 0;
     while (is_url(at(v, to)) && at(v, to) != '@' && at(v, to) != ':') to++;
@@ -241,13 +216,11 @@ static size_t url_password(struct view v, size_t i, size_t *begin)
     return last;
 }
 
-static int word_before(struct view v, size_t i)
-{
+static int word_before(struct view v, size_t i) {
     return i && (is_alnum(at(v, i - 1)) || at(v, i - 1) == '_');
 }
 
-static size_t bearer_value(struct view v, size_t i, size_t *begin)
-{
+static size_t bearer_value(struct view v, size_t i, size_t *begin) {
     if (word_before(v, i) || !has_any_case(v, i, "bearer") || !is_in(at(v, i + 6), " \t")) return 0;
     size_t to = *begin = skip(v, i + 6, " \t");
     while (is_alnum(at(v, to)) || is_in(at(v, to), "._~+/=-")) to++;
@@ -255,8 +228,7 @@ static size_t bearer_value(struct view v, size_t i, size_t *begin)
 }
 
 /* `part` tells where a secret at i begins and ends, 0: there is none at i. */
-static size_t hide_part(struct view v, struct pv_text *out, size_t (*part)(struct view, size_t, size_t *))
-{
+static size_t hide_part(struct view v, struct pv_text *out, size_t (*part)(struct view, size_t, size_t *)) {
     size_t done = 0, begin, end;
     for (size_t i = 0; i < v.n; i++) {
         if (!(end = part(v, i, &begin))) continue;
@@ -270,31 +242,27 @@ static size_t hide_part(struct view v, struct pv_text *out, size_t (*part)(struc
 
 /* --- rule 5: tokens of known shape --- */
 
-static size_t run_of(struct view v, size_t i, const char *more, size_t least)
-{
+static size_t run_of(struct view v, size_t i, const char *more, size_t least) {
     size_t to = i;
     while (is_alnum(at(v, to)) || is_in(at(v, to), more)) to++;
     return to - i >= least ? to : 0;
 }
 
-static size_t aws_key(struct view v, size_t i)
-{
+static size_t aws_key(struct view v, size_t i) {
     if (!has(v, i, "AKIA") && !has(v, i, "ASIA")) return 0;
     for (size_t k = 4; k < 20; k++)
         if (!is_upper_or_digit(at(v, i + k))) return 0;
     return i + 20;
 }
 
-static size_t web_token(struct view v, size_t i)
-{
+static size_t web_token(struct view v, size_t i) {
     size_t to = has(v, i, "eyJ") ? run_of(v, i + 3, "_-", 8) : 0;
     if (!to || at(v, to) != '.') return 0;
     to = run_of(v, to + 1, "_-", 8);
     return to && at(v, to) == '.' ? run_of(v, to + 1, "_-", 0) : 0;
 }
 
-static size_t token_at(struct view v, size_t i, size_t *begin)
-{
+static size_t token_at(struct view v, size_t i, size_t *begin) {
     size_t to = 0;
     *begin = i;
     if (word_before(v, i)) return 0;
@@ -314,29 +282,24 @@ static size_t token_at(struct view v, size_t i, size_t *begin)
 #define LONGEST 65536
 typedef size_t rule(struct view, struct pv_text *);
 
-static size_t hide_keys(struct view v, struct pv_text *out)
-{
+static size_t hide_keys(struct view v, struct pv_text *out) {
     return hide_part(v, out, pem_key);
 }
 
-static size_t hide_urls(struct view v, struct pv_text *out)
-{
+static size_t hide_urls(struct view v, struct pv_text *out) {
     return hide_part(v, out, url_password);
 }
 
-static size_t hide_bearers(struct view v, struct pv_text *out)
-{
+static size_t hide_bearers(struct view v, struct pv_text *out) {
     return hide_part(v, out, bearer_value);
 }
 
-static size_t hide_tokens(struct view v, struct pv_text *out)
-{
+static size_t hide_tokens(struct view v, struct pv_text *out) {
     return hide_part(v, out, token_at);
 }
 
 /* The text itself where the rule finds nothing, which is nearly always. */
-static struct view pass(struct view v, char *to, rule *apply)
-{
+static struct view pass(struct view v, char *to, rule *apply) {
     struct pv_text out = pv_text_on(to, LONGEST);
     size_t done = apply(v, &out);
     if (!done && out.at == to) return v;
@@ -345,20 +308,19 @@ static struct view pass(struct view v, char *to, rule *apply)
 }
 
 /* The passes take turns with two buffers; one thread at a time (process.c) comes here. */
-size_t pv_redact_text(const char *text, size_t length, char *out, size_t room)
-{
+size_t pv_redact_text(const char *text, size_t length, char *out, size_t room) {
     static char buffers[2][LONGEST];
     static rule *const rules[] = {hide_keys, hide_named, hide_urls, hide_bearers, hide_tokens};
     struct view v = {text, length < LONGEST ? length : LONGEST};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) v = pass(v, buffers[v.s == buffers[0]], rules[i]);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        v = pass(v, buffers[v.s == buffers[0]], rules[i]);
     if (v.n > room) v.n = room;
     pv_copy(out, v.s, v.n);
     return v.n;
 }
 
 /* NAME=value as one argument: the value reaches to the end, blanks included. */
-static size_t redact_argument(struct view v, char *out, size_t room)
-{
+static size_t redact_argument(struct view v, char *out, size_t room) {
     struct pv_text text = pv_text_on(out, room);
     size_t n = 0;
     while (is_name(at(v, n))) n++;
@@ -369,15 +331,13 @@ static size_t redact_argument(struct view v, char *out, size_t room)
     return (size_t)(text.at - out);
 }
 
-static int is_secret_option(struct view v)
-{
+static int is_secret_option(struct view v) {
     size_t n = 0;
     while (is_name(at(v, n))) n++;
     return v.n && n == v.n && v.s[0] == '-' && is_secret_name(v);
 }
 
-size_t pv_redact_argv(char *const argv[], char *out, size_t room, int *cut)
-{
+size_t pv_redact_argv(char *const argv[], char *out, size_t room, int *cut) {
     struct pv_text text = pv_text_on(out, room);
     int value_follows = 0;
     for (size_t i = 0; argv[i]; i++) {

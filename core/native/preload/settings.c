@@ -18,8 +18,7 @@ const char *const pv_wire_names[PV_WIRES] = {
 };
 
 /* Keep the value and wipe the original, which /proc/self/environ would show. */
-static int take(char *variable, struct pv_text *text)
-{
+static int take(char *variable, struct pv_text *text) {
     for (int i = 0; i < PV_WIRES; i++) {
         if (!pv_starts(variable, pv_wire_names[i])) continue;
         size_t name = pv_length(pv_wire_names[i]), length = pv_length(variable);
@@ -34,8 +33,7 @@ static int take(char *variable, struct pv_text *text)
 }
 
 /* Cuts our path out of a LD_PRELOAD value in place; returns the length of what is left. */
-size_t pv_preload_without_us(char *value, const char *own)
-{
+size_t pv_preload_without_us(char *value, const char *own) {
     char *out = value;
     size_t length = pv_length(own);
     for (char *at = value; *at;) {
@@ -58,29 +56,26 @@ size_t pv_preload_without_us(char *value, const char *own)
  * hole may be left there: an even one is filled with entries to be ignored, an
  * odd one ends the vector, after which they ask /proc. (Ours are made even.)
  */
-static void fill_hole(char **from, char **to)
-{
+static void fill_hole(char **from, char **to) {
     size_t n = (size_t)(to - from);
     for (size_t i = 0; i < n; i++) from[i] = NULL;
     for (size_t i = 0; n % 2 == 0 && i < n; i += 2) from[i] = (char *)(uintptr_t)AT_IGNORE;
 }
 
 /* Without a task nothing is ours here, and the environment stays as it is. */
-static int carries_task(char **envp)
-{
+static int carries_task(char **envp) {
     for (; *envp; envp++)
         if (pv_starts(*envp, pv_wire_names[PV_WIRE_TASK])) return 1;
     return 0;
 }
 
-int pv_settings_recorded(void)
-{
+int pv_settings_recorded(void) {
     const char *const *value = pv_settings.value;
-    return pv_settings.enabled && !pv_equal(value[PV_WIRE_ARENA], "off") && !pv_equal(value[PV_WIRE_TRACE], "off");
+    return pv_settings.enabled && !pv_equal(value[PV_WIRE_ARENA], "off") &&
+           !pv_equal(value[PV_WIRE_TRACE], "off");
 }
 
-void pv_settings_take(char **envp)
-{
+void pv_settings_take(char **envp) {
     struct pv_text text = pv_text_on(values, sizeof values);
     const char *own = pv_own_path();
     char **out = envp, **at = envp;

@@ -18,21 +18,18 @@ static uint64_t few[FEW]; /* hash << 32 | reference */
 static uint64_t many[MANY];
 static int spilled; /* `many` holds something */
 
-static uint32_t hash_of(const char *bytes, size_t length)
-{
+static uint32_t hash_of(const char *bytes, size_t length) {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t i = 0; i < length; i++) h = (h ^ (unsigned char)bytes[i]) * 0x100000001b3u;
     return (uint32_t)(h ^ h >> 32);
 }
 
-static int is_string(uint32_t ref, const char *bytes, size_t length)
-{
+static int is_string(uint32_t ref, const char *bytes, size_t length) {
     const struct provio_string *s = pv_arena_at(ref);
     return s && s->length == length && pv_same(s->bytes, bytes, length);
 }
 
-static uint32_t known(const uint64_t *table, uint32_t size, uint32_t hash, const char *bytes, size_t length)
-{
+static uint32_t known(const uint64_t *table, uint32_t size, uint32_t hash, const char *bytes, size_t length) {
     for (uint32_t i = 0; i < PROBES; i++) {
         uint64_t entry = __atomic_load_n(&table[(hash + i) % size], __ATOMIC_RELAXED);
         if (!entry) return 0;
@@ -41,25 +38,23 @@ static uint32_t known(const uint64_t *table, uint32_t size, uint32_t hash, const
     return 0;
 }
 
-static int remember(uint64_t *table, uint32_t size, uint32_t hash, uint32_t ref)
-{
+static int remember(uint64_t *table, uint32_t size, uint32_t hash, uint32_t ref) {
     for (uint32_t i = 0; i < PROBES; i++) {
         uint64_t none = 0, entry = (uint64_t)hash << 32 | ref;
-        if (__atomic_compare_exchange_n(&table[(hash + i) % size], &none, entry, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&table[(hash + i) % size], &none, entry, 0, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
             return 1;
     }
     return 0;
 }
 
-void pv_strings_forget(void)
-{
+void pv_strings_forget(void) {
     pv_zero(few, sizeof few);
     if (spilled) pv_zero(many, sizeof many);
     spilled = 0;
 }
 
-uint32_t pv_string(struct pv_thread *t, const char *bytes, size_t length)
-{
+uint32_t pv_string(struct pv_thread *t, const char *bytes, size_t length) {
     if (!bytes) return 0;
     int cut = length > LONGEST;
     if (cut) length = LONGEST;
@@ -78,8 +73,7 @@ uint32_t pv_string(struct pv_thread *t, const char *bytes, size_t length)
 
 /* --- paths --- */
 
-size_t pv_absolute(int dirfd, const char *path, char *out)
-{
+size_t pv_absolute(int dirfd, const char *path, char *out) {
     struct pv_text text = pv_text_on(out, PV_PATH);
     if (path[0] != '/') {
         long n;

@@ -12,26 +12,22 @@ static __thread struct pv_task live;
 static __thread enum { CARRIED = 0, LIVE, ENGINE } which;
 static const struct pv_task engine; /* zero: the engine itself; run is filled when asked */
 
-static int parse(const char *text, struct pv_task *task)
-{
+static int parse(const char *text, struct pv_task *task) {
     if (pv_length(text) != 65 || text[32] != '/') return 0;
     return pv_parse_id(text, task->run) && pv_parse_id(text + 33, task->attempt);
 }
 
-const struct pv_task *pv_task_of_thread(void)
-{
+const struct pv_task *pv_task_of_thread(void) {
     if (which != CARRIED) return &live;
     if (!carried_ok) carried_ok = parse(pv_settings.value[PV_WIRE_TASK], &carried);
     return carried_ok ? &carried : NULL;
 }
 
-int pv_task_is_live(void)
-{
+int pv_task_is_live(void) {
     return which != CARRIED;
 }
 
-size_t pv_task_text(const struct pv_task *task, char *out, size_t room)
-{
+size_t pv_task_text(const struct pv_task *task, char *out, size_t room) {
     struct pv_text text = pv_text_on(out, room);
     for (int i = 0; i < 16; i++) pv_text_hex(&text, task->run[i], 2);
     pv_text_add(&text, "/");
@@ -40,8 +36,7 @@ size_t pv_task_text(const struct pv_task *task, char *out, size_t room)
     return (size_t)(text.at - out);
 }
 
-uint32_t pv_epoch_write(struct pv_thread *t, const struct pv_task *task, uint32_t tid, int how)
-{
+uint32_t pv_epoch_write(struct pv_thread *t, const struct pv_task *task, uint32_t tid, int how) {
     struct provio_epoch *epoch = pv_reserve(t, sizeof *epoch);
     if (!epoch) return t->epoch;
     epoch->image = pv_image;
@@ -59,8 +54,7 @@ uint32_t pv_epoch_write(struct pv_thread *t, const struct pv_task *task, uint32_
  * hexadecimal, or for the engine itself (NULL). Children that it starts carry
  * it on. Returns 0, or -1 where nothing is traced or the text is no task.
  */
-PV_EXPORT int provio_task_set(const char *task)
-{
+PV_EXPORT int provio_task_set(const char *task) {
     struct pv_thread *t = pv_thread();
     struct pv_task wanted = engine;
     if (!t || (task && !parse(task, &wanted))) return -1;
@@ -73,16 +67,14 @@ PV_EXPORT int provio_task_set(const char *task)
 }
 
 /* The task of this thread as provio_task_set() takes it; returns its length, 0 where there is none. */
-PV_EXPORT size_t provio_task_get(char *out, size_t room)
-{
+PV_EXPORT size_t provio_task_get(char *out, size_t room) {
     (void)pv_thread();
     const struct pv_task *task = pv_settings.enabled ? pv_task_of_thread() : NULL;
     return task && room > 65 ? pv_task_text(task, out, room) : 0;
 }
 
 /* The directory of the spool that this process was told to record into; returns its length or 0. */
-PV_EXPORT size_t provio_spool_get(char *out, size_t room)
-{
+PV_EXPORT size_t provio_spool_get(char *out, size_t room) {
     (void)pv_thread();
     const char *spool = pv_settings.value[PV_WIRE_SPOOL];
     size_t length = pv_length(spool);

@@ -11,25 +11,23 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void *work(void *arg)
-{
+static void *work(void *arg) {
     char name[64];
     for (int i = 0; i < 150; i++) {
         snprintf(name, sizeof name, "f%ld-%d", (long)arg, i);
         int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-        if (fd < 0 || write(fd, name, 8) != 8 || pread(fd, name, 8, 0) != 8 || close(fd) || unlink(name)) abort();
+        if (fd < 0 || write(fd, name, 8) != 8 || pread(fd, name, 8, 0) != 8 || close(fd) || unlink(name))
+            abort();
     }
     return NULL;
 }
 
-static void limit(int resource, rlim_t value)
-{
+static void limit(int resource, rlim_t value) {
     struct rlimit l = {value, value};
     if (setrlimit(resource, &l)) abort();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     rlim_t value = argc > 2 ? strtoull(argv[2], 0, 0) : 0;
     if (argc > 1 && !strcmp(argv[1], "fsize")) limit(RLIMIT_FSIZE, value);
     if (argc > 1 && !strcmp(argv[1], "as")) limit(RLIMIT_AS, value);

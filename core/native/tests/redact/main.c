@@ -9,8 +9,7 @@
 
 struct pv_settings pv_settings = {.value = {"", "", "", "", "", "", "", "", ""}};
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static char in[1 << 17], out[1 << 17];
     size_t n = 0;
     int cut;

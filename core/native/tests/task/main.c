@@ -10,8 +10,7 @@
 static int (*task_set)(const char *);
 static size_t (*task_get)(char *, size_t);
 
-static void *work(void *arg)
-{
+static void *work(void *arg) {
     char task[80], got[80], name[16];
     const char *attempt = arg;
     snprintf(task, sizeof task, "%032d/%.32s", 0, attempt);
@@ -28,8 +27,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     task_set = (int (*)(const char *))dlsym(RTLD_DEFAULT, "provio_task_set");
     task_get = (size_t(*)(char *, size_t))dlsym(RTLD_DEFAULT, "provio_task_get");
     pthread_t a, b;

@@ -5,8 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int main(void)
-{
+int main(void) {
     for (int i = 0; i < 1000; i++) {
         pid_t pid = vfork();
         if (pid == 0) {
