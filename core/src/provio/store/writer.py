@@ -64,7 +64,10 @@ def write_table(path: Path, name: str, columns: Columns) -> int:
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array):
         return values.cast(kind) if values.type != kind else values
-    return pa.array(values, type=kind)
+    try:
+        return pa.array(values, type=kind)
+    except UnicodeEncodeError:
+        return pa.array([_printable(value) for value in values], type=kind)
 
 
 @contextmanager
@@ -125,3 +128,8 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _printable(value: Any) -> Any:
+    """Show bytes of names and arguments that are not UTF-8 (surrogates, as Python reads them) as escapes."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

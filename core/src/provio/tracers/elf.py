@@ -75,7 +75,8 @@ def _is_native(head: bytes) -> bool:
     little_endian = 1
     if head[:6] != b"\x7fELF" + bytes([word_size, little_endian]) or len(head) < 20:
         return False
-    return struct.unpack_from("<H", head, 18)[0] == _MACHINES.get(os.uname().machine)
+    (machine,) = struct.unpack_from("<H", head, 18)
+    return bool(machine == _MACHINES.get(os.uname().machine))
 
 
 def _elf_gap(file: BinaryIO, head: bytes) -> GapKind | None:

@@ -1,0 +1,226 @@
+"""Damaged, foreign and newer files, odd names and secrets, seen from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from provio.model.tables import TABLES
+from provio.store import Store
+from support.running import environment, provio_command
+
+pytestmark = pytest.mark.heavy
+TOKEN = "ghp_" + "Zz9" * 12
+Damage = Callable[[Path], None]
+
+
+def provio(*arguments: str | bytes, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run one provio command; whatever happens, no traceback reaches the user."""
+    done = subprocess.run(
+        [*provio_command(), *arguments], cwd=cwd, env=environment(cwd, extra), capture_output=True, text=True,
+        errors="surrogateescape", check=False, timeout=120,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+# Damage
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recorded and sealed run."""
+    place = tmp_path_factory.mktemp("recorded")
+    (place / "in").write_text("b\na\n")
+    assert (
+        provio("run", "--no-seal", "--", "sh", "-c", "sort in > out; cat in out > both", cwd=place).returncode
+        == 0
+    )
+    assert provio("seal", "--all", cwd=place).returncode == 0
+    return place
+
+
+def _spool(place: Path) -> Path:
+    return next((place / ".provio" / "spool").iterdir())
+
+
+def _records(place: Path) -> Path:
+    return next(p for p in (_spool(place) / "io").iterdir() if p.suffix == ".preload")
+
+
+def _events(place: Path) -> Path:
+    return max((_spool(place) / "events").iterdir(), key=lambda p: p.stat().st_size)
+
+
+def _generation(place: Path) -> Path:
+    return next((place / ".provio" / "runs").rglob("manifest.json")).parent
+
+
+def _patch(path: Path, at: int, data: bytes) -> None:
+    content = bytearray(path.read_bytes())
+    content[at : at + len(data)] = data
+    path.write_bytes(content)
+
+
+SPOOL: dict[str, tuple[Damage, set[int]]] = {
+    "records cut in the middle": (lambda p: os.truncate(_records(p), 5000), {0}),
+    "records cut in the header": (lambda p: os.truncate(_records(p), 100), {0}),
+    "records overwritten": (lambda p: _patch(_records(p), 4500, b"\xff" * 700), {0}),
+    "records without a header": (lambda p: _patch(_records(p), 0, bytes(4096)), {0}),
+    "foreign records": (lambda p: (_spool(p) / "io" / "x.preload").write_bytes(b"\x7fELF" * 2000) and None, {0}),
+    "newer records": (lambda p: _patch(_records(p), 8, b"\x09"), {4}),
+    "events torn": (lambda p: os.truncate(_events(p), _events(p).stat().st_size - 9), {0}),
+    "events foreign": (lambda p: _patch(_events(p), 0, b"\0\xff{]"), {0, 4}),
+    "events newer": (lambda p: _events(p).write_text(_events(p).read_text().replace('"v":1', '"v":9')) and None, {0, 4}),
+    "run record torn": (lambda p: os.truncate(_spool(p) / "run.json", 20), {4}),
+    "run record foreign": (lambda p: (_spool(p) / "run.json").write_text("[]") and None, {4}),
+    "run record newer": (
+        lambda p: (_spool(p) / "run.json").write_text(
+            (_spool(p) / "run.json").read_text().replace('"version": 1', '"version": 9').replace('"version":1', '"version":9')
+        ) and None,
+        {4},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", SPOOL)
+def test_damaged_spool_is_answered_with_gaps_or_refused_with_a_remedy(
+    recorded: Path, tmp_path: Path, damage: str
+) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    shutil.rmtree(place / ".provio" / "runs")
+    break_it, codes = SPOOL[damage]
+    break_it(place)
+    done = provio("show", "--json", cwd=place)
+    assert done.returncode in codes, done.stderr
+    if done.returncode:
+        assert "hint:" in done.stderr
+    else:
+        kinds = {gap["kind"] for gap in json.loads(done.stdout)["gaps"]}
+        assert kinds & {"corrupt-evidence", "events-missing", "killed", "undecided"}, (
+            "a blank is never 'none'"
+        )
+
+
+STORE: dict[str, Damage] = {
+    "table cut": lambda p: os.truncate(_generation(p) / "accesses.parquet", 100),
+    "table foreign": lambda p: (_generation(p) / "accesses.parquet").write_bytes(b"no table") and None,
+    "table gone": lambda p: (_generation(p) / "accesses.parquet").unlink(),
+    "manifest torn": lambda p: os.truncate(_generation(p) / "manifest.json", 30),
+    "manifest newer": lambda p: (_generation(p) / "manifest.json").write_text(
+        json.dumps(json.loads((_generation(p) / "manifest.json").read_text()) | {"version": 9})
+    ) and None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", STORE)
+@pytest.mark.parametrize("spool", [True, False], ids=["with spool", "without spool"])
+def test_damaged_generation_is_made_anew_or_refused_with_a_remedy(
+    recorded: Path, tmp_path: Path, damage: str, *, spool: bool
+) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    STORE[damage](place)
+    if not spool:
+        shutil.rmtree(place / ".provio" / "spool")
+    done = provio("why", "both", "--json", cwd=place)
+    assert done.returncode in {0, 5} if spool else {5, 2}, done.stderr
+    if done.returncode:
+        assert "hint:" in done.stderr
+
+
+def test_newer_catalog_or_foreign_files_in_the_store_do_not_matter(recorded: Path, tmp_path: Path) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    for name in ("notes.txt", "spool/not-a-run", "runs/README"):
+        (place / ".provio" / name).write_text("mine")
+    assert provio("runs", "--json", cwd=place).returncode == 0
+    assert provio("why", "both", cwd=place).returncode == 0
+
+
+# Names
+
+NAMES = {
+    "space": b"with two  spaces",
+    "newline": b"new\nline",
+    "not UTF-8": b"caf\xe9-\xff\xfe",
+    "quote": b'it\'s "quoted" $HOME `id` \\ back',
+    "control": b"\x1b[31mred\x07",
+    "4,000 bytes": b"4000",
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_file_with_an_odd_name_is_recorded_and_found_by_it(tmp_path: Path, kind: str) -> None:
+    folder = os.fsencode(tmp_path)
+    if kind == "4,000 bytes":
+        while len(folder) < 3750:
+            folder += b"/" + b"d" * 200
+        folder += b"/" + b"e" * (4000 - len(folder) - 1 - 5)
+    os.makedirs(folder, exist_ok=True)
+    source = folder + b"/" + NAMES[kind]
+    Path(os.fsdecode(source)).write_bytes(b"content")
+    result = tmp_path / "result"
+    copy = "import sys, os; data = open(os.fsencode(sys.argv[1]), 'rb').read(); open(sys.argv[2], 'wb').write(data)"
+    done = provio("run", "--", sys.executable, "-c", copy, source, str(result), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(provio("lineage", "result", "--json", cwd=tmp_path).stdout)
+    assert len([n for n in answer["nodes"] if n["type"] != "attempt"]) == 2, answer
+    down = provio("lineage", source, "--down", cwd=tmp_path)
+    assert down.returncode == 0, down.stderr
+    assert "result" in down.stdout
+    assert "\x1b[31m" not in down.stdout, "control bytes of a name reach no terminal"
+    assert provio("why", source, "--json", cwd=tmp_path).returncode == 0
+
+
+# Secrets
+
+SNAKEFILE = f"""
+rule all:
+    input: "out"
+
+rule use:
+    output: "out"
+    params: token="{TOKEN}", password="hunter2x"
+    shell: "MY_TOKEN={TOKEN} sh -c 'echo --token {TOKEN} >/dev/null; echo done > {{output}}'"
+"""
+
+
+def test_planted_token_appears_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    arguments = (
+        "--cores",
+        "1",
+        "--logger",
+        "provio",
+        "--logger-provio-seal",
+        "no",
+        "--config",
+        f"api_token={TOKEN}",
+    )
+    subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments], cwd=tmp_path, check=True, capture_output=True,
+        env=environment(tmp_path, {"GITHUB_TOKEN": TOKEN, "API_PASSWORD": "hunter2x"}),
+    )  # fmt: skip
+    said = [provio(*words, cwd=tmp_path).stdout for words in (
+        ("seal", "--all"), ("show", "--json"), ("show", "--files"), ("why", "out"), ("why", "out", "--json"),
+        ("lineage", "out", "--json"), ("lineage", "out", "--format", "svg"), ("lineage", "out", "--format", "dot"),
+    )]  # fmt: skip
+    written = [p for p in (tmp_path / ".provio").rglob("*") if p.is_file()]
+    assert len(written) > 10
+    store = Store(tmp_path / ".provio")
+    (run,) = store.runs()
+    newest = store.newest(run.id)
+    assert newest is not None
+    rows = [repr(list(newest.rows(table))) for table in TABLES]
+    for secret in (TOKEN, "hunter2x"):
+        assert [p.name for p in written if secret.encode() in p.read_bytes()] == []
+        assert [text[:200] for text in (*said, *rows) if secret in text] == []
