@@ -67,6 +67,7 @@ def build_images(records: Records, unknown: Iterable[tuple[int, int, int]]) -> I
     files = records.file_of(records.addr[RecordType.IMAGE]).tolist()
     images = _images(records, files, objects)
     _inherit(images)
+    _take_out_children(images)
     lost = []
     for file, pid, since in unknown:
         lost.append(len(images))
@@ -79,6 +80,9 @@ def build_images(records: Records, unknown: Iterable[tuple[int, int, int]]) -> I
         images, epochs, files, objects, lost, records.addr[RecordType.IMAGE], epoch_addr, defaults
     )
 
+
+_Process = tuple[str, int, int]
+"""Boot, pid, start time."""
 
 _TEXTS: Final = ("argv", "env", "exe", "cwd", "cgroup", "ancestors")
 _NUMBERS: Final = (
@@ -203,6 +207,43 @@ def _finished(end: Sequence[int], before: Sequence[int] | None, rchar: int, wcha
         "max_rss_bytes": maxrss,
         "io_time_ns": io_time,
     }
+
+
+def _take_out_children(images: list[Image]) -> None:
+    """Take the bytes of children out of their parents' counts.
+
+    Linux adds a child's I/O to its parent's /proc/<pid>/io when the parent waits
+    for it (wait_task_zombie), so that a shell's count holds all that its commands
+    moved. A child that ended within its parent's time is taken as waited for.
+    """
+    processes: dict[_Process, list[int]] = {}
+    for image in sorted(images, key=lambda i: i.since):
+        processes.setdefault(_process(image), []).append(image.image)
+    counts = {n: (i.rchar, i.wchar) for n, i in enumerate(images) if i.rchar >= 0 and i.wchar >= 0}
+    taken: dict[int, list[tuple[int, int]]] = {}
+    for members in processes.values():
+        waiting = _waiting(images, processes, members)
+        if waiting in counts and all(n in counts for n in members):
+            taken.setdefault(waiting, []).extend(counts[n] for n in members)
+    for n, moved in taken.items():
+        read, written = (sum(column) for column in zip(*moved, strict=True))
+        own = max(counts[n][0] - read, 0), max(counts[n][1] - written, 0)
+        images[n] = replace(images[n], rchar=own[0], wchar=own[1])
+
+
+def _process(image: Image) -> _Process:
+    return image.boot, image.pid, image.start_ticks
+
+
+def _waiting(images: list[Image], processes: dict[_Process, list[int]], members: list[int]) -> int:
+    """Return the image that was its parent's when a process ended, -1 where none is known."""
+    last, parent = images[members[-1]], images[members[0]].parent
+    if parent < 0 or last.ended != "exit":
+        return -1
+    chain = processes[_process(images[parent])]
+    if chain is members or images[parent].boot != last.boot:
+        return -1
+    return next((n for n in chain if images[n].since <= last.until <= images[n].until), -1)
 
 
 def _hex(raw: bytes) -> str:
