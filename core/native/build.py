@@ -34,7 +34,8 @@ FREESTANDING = (
     "-U_FORTIFY_SOURCE",
 )  # fmt: skip
 LINK = (
-    "-shared", "-nostdlib", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,norelro", "-Wl,-z,noseparate-code", "-Wl,-z,defs",
+    "-shared", "-nostdlib", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,norelro",
+    "-Wl,-z,noseparate-code", "-Wl,-z,defs",
     "-Wl,--hash-style=gnu", "-Wl,-soname,libprovio_preload.so", "-Wl,--build-id",
 )  # fmt: skip
 GCC_ONLY = ("-fno-tree-loop-distribute-patterns", "-Wno-nonnull-compare")
@@ -117,7 +118,9 @@ def write_report(out_dir: Path, results: dict[str, PartResult]) -> None:
     beside.replace(out_dir / "build.json")
 
 
-def build(out_dir: Path = DEFAULT_OUT, *, sanitize: bool = False, werror: bool = False) -> dict[str, PartResult]:
+def build(
+    out_dir: Path = DEFAULT_OUT, *, sanitize: bool = False, werror: bool = False
+) -> dict[str, PartResult]:
     """Build all native parts into ``out_dir``.
 
     Args:

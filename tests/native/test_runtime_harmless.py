@@ -1,5 +1,7 @@
 """Programs of all sorts give the same results, output and messages as without the tracer."""
 
+# ruff: noqa: E501 (one script, one line)
+
 from __future__ import annotations
 
 import os
@@ -87,8 +89,8 @@ def verdicts(folder: Path, environment: dict[str, str]) -> dict[str, str]:
     folder.mkdir()
     command = [sys.executable, "-m", "test", "-v", *CPYTHON]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False, timeout=280)
-    found = re.findall(r"^(test\w+ \([\w.]+\)).*?\.\.\. (?:.*\n)*?.*?(ok|FAIL|ERROR|skipped|expected failure)\b",
-                       done.stdout.decode(errors="replace"), re.MULTILINE)  # fmt: skip
+    verdict = r"^(test\w+ \([\w.]+\)).*?\.\.\. (?:.*\n)*?.*?(ok|FAIL|ERROR|skipped|expected failure)\b"
+    found = re.findall(verdict, done.stdout.decode(errors="replace"), re.MULTILINE)
     return dict(found)
 
 

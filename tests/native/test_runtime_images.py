@@ -150,7 +150,8 @@ def test_task_in_the_given_environment_wins(tmp_path: Path) -> None:
 def test_python_finds_its_context_although_it_is_not_in_the_environment(tmp_path: Path) -> None:
     script = (
         "import ctypes, os; lib = ctypes.CDLL(None); b = ctypes.create_string_buffer(4096)\n"
-        "lib.provio_spool_get(b, 4096); print(b.value.decode()); lib.provio_task_get(b, 4096); print(b.value.decode())\n"
+        "lib.provio_spool_get(b, 4096); print(b.value.decode())\n"
+        "lib.provio_task_get(b, 4096); print(b.value.decode())\n"
         "print([n for n in os.environ if 'PROVIO' in n])"
     )
     seen = trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")

@@ -60,7 +60,8 @@ def test_program_sees_the_environment_that_it_would_see_untraced(command: list[s
 def test_preload_of_the_user_stays_in_sight_and_in_force(tmp_path: Path) -> None:
     source, library = tmp_path / "theirs.c", tmp_path / "theirs.so"
     source.write_text(
-        '#include <unistd.h>\n__attribute__((constructor)) static void c(void) { write(1, "theirs\\n", 7); }\n'
+        "#include <unistd.h>\n"
+        '__attribute__((constructor)) static void c(void) { write(1, "theirs\\n", 7); }\n'
     )
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
     command = ["bash", "-c", "echo $LD_PRELOAD; env | grep LD_PRELOAD"]
