@@ -154,3 +154,11 @@ def test_block_files_tell_the_same_as_an_arena(tmp_path: Path) -> None:
     assert seen.bytes_of("out") == (0, 8)
     assert seen.bytes_of("sorted") == (0, 50000)
     assert {h.written for h in seen.handles("out")} == {4}
+
+
+def test_our_own_spool_is_never_recorded(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    script = f"echo event > {spool}/events; cat {spool}/events > out"
+    seen = trace(["bash", "-c", script], fresh(tmp_path / "traced"), spool)
+    assert not [h for h in seen.handles("*") if h.path.startswith(f"{spool}/") and (h.read or h.written)]
+    assert seen.bytes_of("out") == (0, 6)

@@ -38,6 +38,7 @@ enum pv_file_bits {
     PV_THREADS = 1 << 2, /* several threads move the offset */
     PV_LAZY = 1 << 3,    /* came over exec and was not looked at yet */
     PV_LISTED = 1 << 4,  /* a directory whose listing is recorded */
+    PV_IGNORED = 1 << 5, /* our own spool: never recorded */
 };
 
 /* One open file description, as far as this process knows it: dup shares it. */
@@ -165,6 +166,7 @@ struct pv_opening {
 };
 void opening_begin(struct pv_opening *o, int dirfd, const char *path, int flags);
 void opening_end(struct pv_opening *o, int fd);
+int calls_own(const char *path); /* lies in our spool */
 void calls_opened(struct pv_thread *t, int fd, uint32_t kind, int oflags, uint32_t flags, const char *name);
 
 /* --- calls_close.c --- */

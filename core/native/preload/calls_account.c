@@ -43,7 +43,7 @@ static int64_t cursor(struct pv_open *open, int fd, int direction, uint64_t byte
 
 static void in_full(struct pv_thread *t, const struct pv_open *open, int direction, uint64_t begin,
                     uint64_t end, int64_t offset, ssize_t result, int err) {
-    struct provio_io *io = pv_reserve_io(t);
+    struct provio_io *io = open->ref ? pv_reserve_io(t) : NULL;
     if (!io) return;
     uint64_t dur = begin && end > begin ? end - begin : 0;
     io->op = direction == PV_READ ? PROVIO_OP_READ : PROVIO_OP_WRITE;

@@ -64,7 +64,7 @@ void handle_template(struct provio_handle *h, const struct pv_file *file) {
 struct pv_open *handle_make(struct pv_thread *t, struct pv_file *file) {
     struct pv_open *open = open_new();
     if (!open) return NULL;
-    struct provio_handle *h = pv_reserve(t, sizeof *h);
+    struct provio_handle *h = file->bits & PV_IGNORED ? NULL : pv_reserve(t, sizeof *h);
     open->rec = h ? h : &dummy;
     open->file = file;
     open->tid = t->tid;

@@ -54,6 +54,19 @@ static struct pv_name opened_name(struct pv_thread *t, const struct pv_opening *
     return name;
 }
 
+size_t provio_spool_get(char *out, size_t room);
+
+/* Who writes our spool in a traced process (an engine's plugin) is no part of the workflow's files. */
+int calls_own(const char *path) {
+    static char spool[4096];
+    static int known;
+    if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
+        if (!provio_spool_get(spool, sizeof spool)) spool[0] = 0;
+        __atomic_store_n(&known, 1, __ATOMIC_RELEASE);
+    }
+    return spool[0] && path && pv_starts(path, spool) && path[pv_length(spool)] == '/';
+}
+
 static void file_fill(struct pv_thread *t, struct pv_file *file, const struct pv_opening *o, int fd) {
     struct stat st;
     file->t_open = o->begin;
@@ -112,6 +125,7 @@ void opening_end(struct pv_opening *o, int fd) {
     struct pv_file *file = file_new();
     if (!file) return;
     file_fill(t, file, o, fd);
+    if (calls_own(o->path)) file->bits |= PV_IGNORED;
     slot_set(t, fd, file);
     handle_slow(t, fd);
 }
