@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.traced import ATTEMPT, RUN, TRACED
 
 from provio.model.wire import RecordType
 from provio.tracers.records import read_records
+from support.traced import ATTEMPT, RUN, TRACED
 
 pytestmark = pytest.mark.skipif(not TRACED.exists(), reason="the preload library is not built: make native")
 
@@ -50,7 +50,8 @@ def test_programs_of_an_older_glibc_are_traced_without_a_message(old_root: Path)
         "cd /provio-test; sort -r /etc/passwd >out; env | grep -c PROVIO; perl -e 'system q(cat out >again)'"
     )
     command = ["chroot", str(old_root), "/usr/bin/env", *variables, "bash", "-c", script]
-    done = subprocess.run(command, capture_output=True, check=False)
+    clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    done = subprocess.run(command, env=clean, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"0\n", b"")
     assert (place / "again").read_bytes() == (place / "out").read_bytes()
     records = read_records(sorted((place / "spool" / "io").glob("*.preload")))
