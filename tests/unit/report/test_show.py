@@ -119,6 +119,17 @@ def test_finding_of_several_tasks_is_one_line() -> None:
     assert "  read but not declared: site/calib.txt  by convert (2 tasks), 800 B" in shown
 
 
+def test_many_findings_are_cut_with_their_number_unless_all_are_asked_for() -> None:
+    story = seismic()
+    for number in range(100, 160):
+        story.file(number, f"more{number}")
+        story.access(10, number, "read", -1, 1)
+    source = story.sqlite()
+    found, tasks = findings(source), show(source).tasks
+    assert finding_lines(found, tasks, b"", STYLE)[-1] == "  … and 22 files more (--all lists them)"
+    assert len(finding_lines(found, tasks, b"", STYLE, every=True)) == 63
+
+
 def test_engine_that_declares_nothing_is_not_said_to_agree() -> None:
     (line,) = finding_lines([], [], b"", STYLE, declares=False)
     assert "nothing to compare" in line

@@ -108,7 +108,7 @@ def _print(
     if found is None:
         lines.append("Declared against observed: not compared in a run of this size (--undeclared does).")
     else:
-        lines += finding_lines(found, answer.tasks, base, look, declares=declares)
+        lines += finding_lines(found, answer.tasks, base, look, declares=declares, every=every)
     by_attempt = {entry.attempt: entry for entry in files}
     for task in answer.tasks if files else ():
         for one in task.attempts:

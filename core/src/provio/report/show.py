@@ -144,7 +144,13 @@ def _bucket(bucket: Bucket) -> str:
 
 
 def finding_lines(
-    uses: Sequence[FileUse], tasks: Iterable[TaskAnswer], base: bytes, style: Style, *, declares: bool = True
+    uses: Sequence[FileUse],
+    tasks: Iterable[TaskAnswer],
+    base: bytes,
+    style: Style,
+    *,
+    declares: bool = True,
+    every: bool = False,
 ) -> list[str]:
     """Return what was declared wrongly: one line for each file, with the tasks that it concerns.
 
@@ -154,6 +160,7 @@ def finding_lines(
         base: directory to which paths are shown.
         style: width and colour.
         declares: the engine declares files at all.
+        every: list all, however many.
     """
     if not declares:
         return ["Declared against observed: the engine declares no files, so there is nothing to compare."]
@@ -164,8 +171,12 @@ def finding_lines(
     for use in uses:
         groups.setdefault((use.status, use.path), []).append(use)
     order = sorted(groups.items(), key=lambda item: (FINDINGS.index(item[0][0]), item[0][1]))
-    title = style.title("Declared against observed")
-    return [title, *(_finding(*key, members, owners, base, style) for key, members in order)]
+    shown = order if every else order[:_FILES_LISTED]
+    lines = [style.title("Declared against observed")]
+    lines += [_finding(*key, members, owners, base, style) for key, members in shown]
+    if len(order) > len(shown):
+        lines.append(f"  … and {plural(len(order) - len(shown), 'file')} more (--all lists them)")
+    return lines
 
 
 def _finding(
@@ -178,7 +189,8 @@ def _finding(
 ) -> str:
     tasks = {owners[use.attempt].physical: owners[use.attempt] for use in uses if use.attempt in owners}
     rules = list(dict.fromkeys(task.logical for task in tasks.values()))
-    who = label(next(iter(tasks.values()))) if len(tasks) == 1 else f"{', '.join(rules)} ({len(tasks)} tasks)"
+    names = ", ".join(rules[:4]) + (", …" if len(rules) > 4 else "")
+    who = label(next(iter(tasks.values()))) if len(tasks) == 1 else f"{names} ({len(tasks)} tasks)"
     total = sum(use.bytes_read or use.bytes_written for use in uses)
     moved = f", {size(total)}" if any(use.operations for use in uses) else ""
     return f"  {_FINDING_TEXT[status]}: {style.paint(path_text(path, base), 'yellow')}  by {who}{moved}"
