@@ -49,7 +49,7 @@ def reconcile(evidence: Evidence, site_rules: Sequence[SiteRule] = ()) -> Facts:
     events = sorted(evidence.events, key=lambda e: (e.stamp.real, e.stamp.mono, e.type, repr(e)))
     images = {i.image: i for i in evidence.images}
     epochs = sorted(evidence.epochs, key=lambda e: e.epoch)
-    attempts = find_attempts(events, images.values(), over=evidence.over)
+    attempts = find_attempts(events, images.values(), epochs, evidence.run, over=evidence.over)
     attributions = attribute(evidence, events, images, epochs, attempts, site_rules)
     found = find_versions(evidence, events)
     derivations = derive(evidence, images, epochs, attributions, found)

@@ -2,21 +2,27 @@
 
 All evidence is collected, the strongest rank decides. Ranks 1 to 4 belong to a
 process itself; what its nearest ancestor has of them is rank 5; 6 to 8 are
-circumstances; time alone is never evidence. In a process that the engine marked
-as its own runtime, what lies outside a live identity is the engine's.
+circumstances; time alone is never evidence. Three refinements:
 
-A process that works for an attempt of another run is not ours: it is left
-unattributed, and its evidence names that run.
+* In a process that the engine marked as its own runtime, what lies outside a
+  live identity is the engine's. What merely inherited the engine's token, or
+  descends from the engine, is the engine's only if nothing names a task.
+* Where weaker evidence names an attempt inside the chosen one, the inner wins,
+  unless the program itself said for whom it works.
+* A process that works for an attempt of another run is not ours: it is left
+  unattributed, and its evidence names that run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from provio.model.facts import Attribution, Confidence, Method, Scope
 from provio.model.ids import ENGINE, AttemptId
+from provio.reconcile.ancestry import Ancestry
 from provio.reconcile.clues import Clues
+from provio.reconcile.piece import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,16 +34,7 @@ if TYPE_CHECKING:
 SiteRule = Callable[[Mapping[str, object]], "str | None"]
 """A plugin's rule: plain data of an epoch (argv, cwd, exe, environment, pid, host) -> attempt id or None."""
 
-
-class Piece(NamedTuple):
-    """One piece of evidence: method, attempt id (or ENGINE), what it rests on."""
-
-    method: Method
-    attempt: str
-    text: str
-
-
-_SURE: Final = Method.ANCESTOR
+_UNSURE: Final = frozenset({Method.DECLARED_OUTPUT})
 
 
 def attribute(
@@ -49,7 +46,7 @@ def attribute(
     site_rules: Sequence[SiteRule],
 ) -> list[Attribution]:
     """Decide every epoch, in order of their numbers."""
-    judge = _Judge(Clues(evidence, events, images, attempts), images, attempts, site_rules)
+    judge = _Judge(Clues(evidence, events, images, attempts), images, epochs, attempts, site_rules)
     return [judge.decide(epoch) for epoch in epochs]
 
 
@@ -60,6 +57,7 @@ class _Judge:
         self,
         clues: Clues,
         images: Mapping[int, Image],
+        epochs: Sequence[Epoch],
         attempts: Mapping[AttemptId, AttemptFact],
         site_rules: Sequence[SiteRule],
     ) -> None:
@@ -67,67 +65,95 @@ class _Judge:
         self._images = images
         self._attempts = attempts
         self._site_rules = site_rules
+        self._ancestry = Ancestry(clues, images, epochs, self._own_pieces)
         self._own: dict[int, tuple[Piece, ...]] = {}
-        self._around: dict[int, tuple[Piece, ...]] = {}
+        self._all: dict[int, tuple[Piece, ...]] = {}
+        self._around: dict[str, frozenset[str]] = {}
 
     def decide(self, epoch: Epoch) -> Attribution:
+        """Weigh everything that is known of one epoch."""
         image = self._images.get(epoch.image)
         if image is None:
             return _unattributed(epoch, ())
         live = self._live(epoch, image)
         pieces = (*live, *self._of_image(image), *self._by_output(epoch))
         if not live and self._is_engine(image):
-            return self._settle(epoch, pieces, Piece(Method.LIVE, ENGINE, "process of the engine"))
-        known = [p for p in pieces if p.attempt == ENGINE or p.attempt in self._attempts]
-        if not known:
-            known = self._ask_site(image)
-        return (
-            self._settle(epoch, pieces, min(known, key=lambda p: p.method))
-            if known
-            else _unattributed(epoch, pieces)
-        )
+            chosen: Piece | None = Piece(Method.LIVE, ENGINE, "process of the engine")
+        else:
+            chosen = live[0] if live else self._strongest(image, pieces)
+        if chosen is None or not self._is_ours(chosen):
+            return _unattributed(epoch, pieces)
+        return self._settle(epoch, pieces, chosen)
+
+    def _strongest(self, image: Image, pieces: Sequence[Piece]) -> Piece | None:
+        named = [p for p in pieces if p.attempt != ENGINE]
+        if named:
+            best = min(named, key=lambda p: p.method)
+            inner = [p for p in named if best.attempt in self._outer(p.attempt)]
+            return min(inner, key=lambda p: (-len(self._outer(p.attempt)), p.method)) if inner else best
+        return next(iter(pieces), None) or next(iter(self._ask_site(image)), None)
+
+    def _is_ours(self, piece: Piece) -> bool:
+        return piece.attempt == ENGINE or piece.attempt in self._attempts
 
     def _is_engine(self, image: Image) -> bool:
-        """Tell whether a process, or the one whose memory it was forked from, is the engine's."""
-        while image.forked and image.parent in self._images and not self._clues.is_engine_runtime(image):
-            image = self._images[image.parent]
-        return self._clues.is_engine_runtime(image)
+        """Tell whether a process is the engine's runtime, or still runs on its memory after a fork."""
+        seen: set[int] = set()
+        while not self._clues.is_engine_runtime(image):
+            seen.add(image.image)
+            parent = self._images.get(image.parent)
+            started_for_task = image.ended != "exec" and self._clues.root(image)
+            if not image.forked or parent is None or parent.image in seen or started_for_task:
+                return False
+            image = parent
+        return True
 
     def _settle(self, epoch: Epoch, pieces: Sequence[Piece], chosen: Piece) -> Attribution:
         evidence = pieces if chosen in pieces else (chosen, *pieces)
+        against = [p for p in evidence if self._contradicts(p, chosen)]
         return Attribution(
             epoch=epoch.epoch,
             scope=Scope.ENGINE if chosen.attempt == ENGINE else Scope.ATTEMPT,
             attempt=None if chosen.attempt == ENGINE else AttemptId(chosen.attempt),
             method=chosen.method,
-            confidence=Confidence.PROVED if chosen.method <= _SURE else Confidence.POSSIBLE,
+            confidence=Confidence.POSSIBLE if chosen.method in _UNSURE else Confidence.PROVED,
             evidence=tuple(tuple(p) for p in evidence),  # type: ignore[misc]
-            contradictions=tuple(tuple(p) for p in evidence if self._contradicts(p, chosen)),  # type: ignore[misc]
+            contradictions=tuple(tuple(p) for p in against),  # type: ignore[misc]
         )
 
     def _contradicts(self, piece: Piece, chosen: Piece) -> bool:
-        """Tell whether a piece names a task that is neither the chosen one nor around it."""
+        """Tell whether a piece names a task of this run that is neither the chosen one nor around it."""
         if piece.attempt == chosen.attempt or ENGINE in {piece.attempt, chosen.attempt}:
             return False
-        around = self._attempts.get(AttemptId(chosen.attempt))
-        while around is not None and around.parent is not None:
-            if around.parent == piece.attempt:
-                return False
-            around = self._attempts.get(around.parent)
-        return True
+        return piece.attempt in self._attempts and piece.attempt not in self._outer(chosen.attempt)
+
+    def _outer(self, attempt: str) -> frozenset[str]:
+        """Return the attempts around an attempt."""
+        if attempt not in self._around:
+            found: set[str] = set()
+            fact = self._attempts.get(AttemptId(attempt))
+            while fact is not None and fact.parent is not None and fact.parent not in found:
+                found.add(fact.parent)
+                fact = self._attempts.get(fact.parent)
+            self._around[attempt] = frozenset(found - {attempt})
+        return self._around[attempt]
 
     def _live(self, epoch: Epoch, image: Image) -> tuple[Piece, ...]:
         if epoch.live:
-            return (Piece(Method.LIVE, epoch.live, "the program said so (provio_task_set)"),)
-        told = self._clues.told(image, epoch.tid, epoch.until)
+            text = "the program said so (provio_task_set)" + self._elsewhere(epoch.live_run)
+            return (Piece(Method.LIVE, epoch.live, text),)
+        told = self._clues.told(image, epoch)
         return (Piece(Method.LIVE, told, f"the engine named process {image.pid}"),) if told else ()
 
+    def _elsewhere(self, run: str) -> str:
+        return f", of run {run}" if run and run != self._clues.run else ""
+
     def _of_image(self, image: Image) -> tuple[Piece, ...]:
-        if image.image not in self._around:
-            own = self._own_pieces(image)
-            above = self._nearest_ancestor(image) or self._recorded_ancestor(image)
-            self._around[image.image] = (*own, *above, *self._circumstances(image))
-        return self._around[image.image]
+        if image.image not in self._all:
+            above = self._ancestry.of(image)
+            between = (above,) if above else ()
+            self._all[image.image] = (*self._own_pieces(image), *between, *self._circumstances(image))
+        return self._all[image.image]
 
     def _own_pieces(self, image: Image) -> tuple[Piece, ...]:
         """Return ranks 1 to 4 of the process itself."""
@@ -136,45 +162,24 @@ class _Judge:
             found = (
                 (Method.LIVE, clues.root(image), f"process {image.pid} was started for it"),
                 (Method.CGROUP, clues.cgroup(image), f"control group {image.cgroup_path}"),
-                (Method.CARRIED, image.carried, "PROVIO_TASK at exec"),
+                (Method.CARRIED, image.carried, "PROVIO_TASK at exec" + self._elsewhere(image.carried_run)),
                 (Method.COMMAND_LINE, clues.command_line(image), "the engine's command line"),
             )
             self._own[image.image] = tuple(Piece(m, a, text) for m, a, text in found if a)
         return self._own[image.image]
 
-    def _nearest_ancestor(self, image: Image) -> tuple[Piece, ...]:
-        seen = {image.image}
-        parent = self._images.get(image.parent)
-        while parent is not None and parent.image not in seen:
-            seen.add(parent.image)
-            if found := self._own_pieces(parent):
-                best = min(found)
-                return (Piece(Method.ANCESTOR, best.attempt, f"process {parent.pid}: {best.text}"),)
-            parent = self._images.get(parent.parent)
-        return ()
-
-    def _recorded_ancestor(self, image: Image) -> tuple[Piece, ...]:
-        for pid, ticks in image.ancestors:
-            if attempt := self._clues.of_process(image.boot, pid, ticks):
-                return (Piece(Method.ANCESTOR, attempt, f"process {pid} was started for it"),)
-        return ()
-
     def _circumstances(self, image: Image) -> tuple[Piece, ...]:
+        clues = self._clues
         found = (
-            (Method.WORKING_DIRECTORY, self._clues.directory(image), "the only attempt in that directory"),
-            (
-                Method.COMMAND_TEXT,
-                self._clues.command_text(image),
-                "the only active attempt that runs it",
-            ),
+            (Method.WORKING_DIRECTORY, clues.directory(image), "the only attempt in that directory"),
+            (Method.COMMAND_TEXT, clues.command_text(image), "the only active attempt that runs it"),
         )
         return tuple(Piece(m, a, text) for m, a, text in found if a)
 
     def _by_output(self, epoch: Epoch) -> tuple[Piece, ...]:
         attempt, path = self._clues.declared_output(epoch.epoch)
-        return (
-            (Piece(Method.DECLARED_OUTPUT, attempt, f"wrote its declared output {path}"),) if attempt else ()
-        )
+        text = f"wrote its declared output {path}"
+        return (Piece(Method.DECLARED_OUTPUT, attempt, text),) if attempt else ()
 
     def _ask_site(self, image: Image) -> list[Piece]:
         data: dict[str, object] = {
@@ -182,7 +187,7 @@ class _Judge:
             "cwd": image.cwd, "environment": dict(image.environment), "cgroup_path": image.cgroup_path,
         }  # fmt: skip
         answers = (rule(data) for rule in self._site_rules)
-        return [Piece(Method.SITE_RULE, a, "rule of this site") for a in answers if a in self._attempts and a]
+        return [Piece(Method.SITE_RULE, a, "rule of this site") for a in answers if a and a in self._attempts]
 
 
 def _unattributed(epoch: Epoch, pieces: Sequence[Piece]) -> Attribution:

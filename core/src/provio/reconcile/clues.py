@@ -15,20 +15,19 @@ from provio.model.events import (
     ProcessRef,
     ProcessStarted,
     RunStarted,
-    TaskEnded,
     TaskStarted,
 )
 from provio.model.ids import ENGINE, AttemptId
+from provio.reconcile.commands import CommandLines, CommandTexts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from provio.model.events import Event
-    from provio.model.evidence import Evidence, Image
+    from provio.model.evidence import Epoch, Evidence, Image
     from provio.model.facts import AttemptFact
 
 _FOREVER: Final = 1 << 63
-_SHELL_PREFIX: Final = "set -euo pipefail;"
 _WRITES: Final = frozenset({"write", "create", "truncate", "mapped-write"})
 
 Process = tuple[str, int, int]
@@ -46,65 +45,53 @@ class Clues:
         attempts: Mapping[AttemptId, AttemptFact],
     ) -> None:
         starts = [e for e in events if isinstance(e, TaskStarted)]
+        self.run = evidence.run
         self._engine = _engine_processes(events)
         self._roots = _roots(events, starts, self._engine)
         self._told = _told(events)
         self._cgroups = _cgroups(events, starts)
-        self._directories = _directories(events, starts)
-        self._commands = _commands(events, starts)
-        self._targets = {(a.physical, a.ordinal): a.attempt for a in attempts.values() if a.parent is None}
-        self._attempts = attempts
+        engine_homes = {os.fsdecode(i.cwd) for i in images.values() if self.is_engine_runtime(i)}
+        self._directories = _directories(events, starts, engine_homes)
         self._votes = _votes(evidence, starts)
-        del images
+        self.command_line = CommandLines(attempts).attempt_of
+        self.command_text = CommandTexts(events, starts).attempt_of
 
     def root(self, image: Image) -> str:
         """Return the attempt for which the engine started exactly this process."""
         return self.of_process(image.boot, image.pid, image.start_ticks)
 
     def of_process(self, boot: str, pid: int, ticks: int) -> str:
-        """Return the attempt for which the engine started a process."""
-        return self._roots.get((boot, pid, ticks), "") if ticks else ""
+        """Return the attempt for which the engine started a process; ENGINE for its own."""
+        if not ticks:
+            return ""
+        return ENGINE if (boot, pid, ticks) in self._engine else self._roots.get((boot, pid, ticks), "")
 
-    def told(self, image: Image, tid: int, until: int) -> str:
-        """Return the identity that events gave to a thread of a process before ``until``."""
+    def told(self, image: Image, epoch: Epoch) -> str:
+        """Return the identity that events gave to a process or thread for an epoch.
+
+        What was in force at its begin decides; else what alone began within it.
+        """
         rows = self._told.get((image.boot, image.pid, image.start_ticks), ())
-        given = [
-            a for at, thread, a in rows if a != ENGINE and thread in {0, tid} and at <= (until or _FOREVER)
-        ]
-        return given[-1] if given else ""
+        rows = [row for row in rows if row[1] in {0, epoch.tid}]
+        before = [who for at, _, who in rows if at <= epoch.since]
+        if before and before[-1] != ENGINE:
+            return before[-1]
+        until = epoch.until or _FOREVER
+        within = {who for at, _, who in rows if epoch.since < at < until} - {ENGINE}
+        return within.pop() if len(within) == 1 else ""
 
     def is_engine_runtime(self, image: Image) -> bool:
         """Tell whether the engine marked the process as its own, or is it."""
         key = (image.boot, image.pid, image.start_ticks)
-        marked = any(a == ENGINE for _, _, a in self._told.get(key, ()))
-        return key in self._engine or marked
+        return key in self._engine or any(who == ENGINE for _, _, who in self._told.get(key, ()))
 
     def cgroup(self, image: Image) -> str:
-        """Return the only attempt in the process's control group."""
-        return self._cgroups.get(_cgroup_path(image.cgroup_path), "") if image.cgroup_path else ""
-
-    def command_line(self, image: Image) -> str:
-        """Return the attempt whose target a sub-snakemake was started for."""
-        options = [os.fsdecode(a) for a in image.argv]
-        if "--target-jobs" not in options or "--mode" not in options:
-            return ""
-        targets = _values(options, "--target-jobs")
-        ordinal = _values(options, "--attempt") or ["1"]
-        if len(targets) != 1 or not ordinal[0].isdigit():
-            return ""
-        return self._targets.get((targets[0].rstrip(":"), int(ordinal[0])), "")
+        """Return the only attempt in the process's control group, or in the nearest one around it."""
+        return _nearest(self._cgroups, _cgroup_path(image.cgroup_path))
 
     def directory(self, image: Image) -> str:
-        """Return the only attempt that works in the process's directory."""
-        return self._directories.get(os.fsdecode(image.cwd), "") if image.cwd else ""
-
-    def command_text(self, image: Image) -> str:
-        """Return the only attempt active at the process's begin that has its command text."""
-        if len(image.argv) != 3 or image.argv[1] != b"-c":
-            return ""
-        text = os.fsdecode(image.argv[2]).removeprefix(_SHELL_PREFIX).strip()
-        active = {a for since, until, a in self._commands.get(text, ()) if since <= image.since <= until}
-        return active.pop() if len(active) == 1 else ""
+        """Return the only attempt that works in the process's directory, or in the nearest one around it."""
+        return _nearest(self._directories, os.fsdecode(image.cwd))
 
     def declared_output(self, epoch: int) -> tuple[str, str]:
         """Return the attempt for whose declared outputs an epoch votes by writing them, and one path."""
@@ -113,6 +100,21 @@ class Clues:
             return "", ""
         ((attempt, path),) = votes.items()
         return attempt, path
+
+
+def _nearest(owners: Mapping[str, str], path: str) -> str:
+    """Return who owns a path, or the nearest one above it that anybody is known to use ("": shared)."""
+    while path not in {"", "/"}:
+        if path in owners:
+            return owners[path]
+        path = path.rpartition("/")[0]
+    return ""
+
+
+def _sole(owners: Mapping[str, set[str]], shared: set[str]) -> dict[str, str]:
+    """Return the owner of each path; "" where there are several, or the engine uses it."""
+    found = {path: next(iter(who)) if len(who) == 1 else "" for path, who in owners.items()}
+    return found | dict.fromkeys(shared, "")
 
 
 def _key(boot: str, process: ProcessRef) -> Process:
@@ -167,42 +169,17 @@ def _cgroups(events: Sequence[Event], starts: Sequence[TaskStarted]) -> dict[str
     for start in starts:
         if start.process:
             owners[start.process.cgroup_path].add(start.attempt)
-    return {
-        path: next(iter(who)) for path, who in owners.items() if path and path not in shared and len(who) == 1
-    }
+    return _sole(owners, shared)
 
 
-def _directories(events: Sequence[Event], starts: Sequence[TaskStarted]) -> dict[str, str]:
-    shared = {e.cwd for e in events if isinstance(e, RunStarted)}
+def _directories(
+    events: Sequence[Event], starts: Sequence[TaskStarted], engine_homes: set[str]
+) -> dict[str, str]:
+    shared = engine_homes | {e.cwd for e in events if isinstance(e, RunStarted)}
     owners: dict[str, set[str]] = defaultdict(set)
     for start in starts:
         owners[start.cwd].add(start.attempt)
-    return {
-        cwd: next(iter(who)) for cwd, who in owners.items() if cwd and cwd not in shared and len(who) == 1
-    }
-
-
-def _commands(
-    events: Sequence[Event], starts: Sequence[TaskStarted]
-) -> dict[str, list[tuple[int, int, str]]]:
-    ends = {e.attempt: e.stamp.mono for e in events if isinstance(e, TaskEnded)}
-    rows: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
-    for s in starts:
-        if s.command:
-            rows[s.command.strip()].append((s.stamp.mono, ends.get(s.attempt, _FOREVER), s.attempt))
-    return rows
-
-
-def _values(options: Sequence[str], name: str) -> list[str]:
-    """Return what follows an option up to the next one."""
-    if name not in options:
-        return []
-    found = []
-    for text in options[options.index(name) + 1 :]:
-        if text.startswith("--"):
-            break
-        found.append(text)
-    return found
+    return _sole(owners, shared)
 
 
 def _absolute(cwd: str, path: str) -> bytes:

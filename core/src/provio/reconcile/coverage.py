@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from provio.model.events import GapSeen
 from provio.model.facts import Coverage, Scope
 from provio.model.gaps import Gap, GapKind
+from provio.reconcile.attempts import contradictory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +50,8 @@ def find_gaps(
     attributions: Sequence[Attribution],
 ) -> list[Gap]:
     """Return the readers' Gaps, the engine's, and what reconciling left open; sorted, without repeats."""
-    gaps = [*evidence.gaps, *_told(events), *_lost(attempts), *_disagreements(attributions)]
+    gaps = [*evidence.gaps, *_told(events), *_lost(attempts), *contradictory(events)]
+    gaps.extend(_disagreements(attributions))
     gaps.extend(_undecided(images, epochs, attributions))
     return sorted(set(gaps), key=lambda g: (str(g.kind), g.scope, g.since, g.until, g.detail, g.count))
 
