@@ -69,25 +69,35 @@ def _patch(path: Path, at: int, data: bytes) -> None:
     path.write_bytes(content)
 
 
+def _rewrite(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def _foreign(place: Path) -> None:
+    (_spool(place) / "io" / "x.preload").write_bytes(b"\x7fELF" * 2000)
+
+
+def _newer_run(place: Path) -> None:
+    record = _spool(place) / "run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"version": 9}))
+
+
 SPOOL: dict[str, tuple[Damage, set[int]]] = {
     "records cut in the middle": (lambda p: os.truncate(_records(p), 5000), {0}),
     "records cut in the header": (lambda p: os.truncate(_records(p), 100), {0}),
     "records overwritten": (lambda p: _patch(_records(p), 4500, b"\xff" * 700), {0}),
     "records without a header": (lambda p: _patch(_records(p), 0, bytes(4096)), {0}),
-    "foreign records": (lambda p: (_spool(p) / "io" / "x.preload").write_bytes(b"\x7fELF" * 2000) and None, {0}),
+    "foreign records": (_foreign, {0}),
     "newer records": (lambda p: _patch(_records(p), 8, b"\x09"), {4}),
     "events torn": (lambda p: os.truncate(_events(p), _events(p).stat().st_size - 9), {0}),
     "events foreign": (lambda p: _patch(_events(p), 0, b"\0\xff{]"), {0, 4}),
-    "events newer": (lambda p: _events(p).write_text(_events(p).read_text().replace('"v":1', '"v":9')) and None, {0, 4}),
+    "events newer": (lambda p: _rewrite(_events(p), '"v":1', '"v":9'), {0, 4}),
     "run record torn": (lambda p: os.truncate(_spool(p) / "run.json", 20), {4}),
-    "run record foreign": (lambda p: (_spool(p) / "run.json").write_text("[]") and None, {4}),
-    "run record newer": (
-        lambda p: (_spool(p) / "run.json").write_text(
-            (_spool(p) / "run.json").read_text().replace('"version": 1', '"version": 9').replace('"version":1', '"version":9')
-        ) and None,
-        {4},
-    ),
-}  # fmt: skip
+    "run record foreign": (lambda p: _patch(_spool(p) / "run.json", 0, b"[]"), {4}),
+    "run record newer": (_newer_run, {4}),
+}
 
 
 @pytest.mark.parametrize("damage", SPOOL)
@@ -110,15 +120,18 @@ def test_damaged_spool_is_answered_with_gaps_or_refused_with_a_remedy(
         )
 
 
+def _newer_manifest(place: Path) -> None:
+    manifest = _generation(place) / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 9}))
+
+
 STORE: dict[str, Damage] = {
     "table cut": lambda p: os.truncate(_generation(p) / "accesses.parquet", 100),
-    "table foreign": lambda p: (_generation(p) / "accesses.parquet").write_bytes(b"no table") and None,
+    "table foreign": lambda p: _patch(_generation(p) / "accesses.parquet", 0, b"no table"),
     "table gone": lambda p: (_generation(p) / "accesses.parquet").unlink(),
     "manifest torn": lambda p: os.truncate(_generation(p) / "manifest.json", 30),
-    "manifest newer": lambda p: (_generation(p) / "manifest.json").write_text(
-        json.dumps(json.loads((_generation(p) / "manifest.json").read_text()) | {"version": 9})
-    ) and None,
-}  # fmt: skip
+    "manifest newer": _newer_manifest,
+}
 
 
 @pytest.mark.parametrize("damage", STORE)
@@ -132,7 +145,7 @@ def test_damaged_generation_is_made_anew_or_refused_with_a_remedy(
     if not spool:
         shutil.rmtree(place / ".provio" / "spool")
     done = provio("why", "both", "--json", cwd=place)
-    assert done.returncode in {0, 5} if spool else {5, 2}, done.stderr
+    assert done.returncode in ({0, 5} if spool else {2, 5}), done.stderr
     if done.returncode:
         assert "hint:" in done.stderr
 
@@ -165,11 +178,11 @@ def test_file_with_an_odd_name_is_recorded_and_found_by_it(tmp_path: Path, kind:
         while len(folder) < 3750:
             folder += b"/" + b"d" * 200
         folder += b"/" + b"e" * (4000 - len(folder) - 1 - 5)
-    os.makedirs(folder, exist_ok=True)
+    Path(os.fsdecode(folder)).mkdir(parents=True, exist_ok=True)
     source = folder + b"/" + NAMES[kind]
     Path(os.fsdecode(source)).write_bytes(b"content")
     result = tmp_path / "result"
-    copy = "import sys, os; data = open(os.fsencode(sys.argv[1]), 'rb').read(); open(sys.argv[2], 'wb').write(data)"
+    copy = "import sys; data = open(sys.argv[1], 'rb').read(); open(sys.argv[2], 'wb').write(data)"
     done = provio("run", "--", sys.executable, "-c", copy, source, str(result), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     answer = json.loads(provio("lineage", "result", "--json", cwd=tmp_path).stdout)
@@ -194,26 +207,22 @@ rule use:
 """
 
 
+ANSWERS = (
+    "seal --all", "show --json", "show --files", "why out", "why out --json",
+    "lineage out --json", "lineage out --svg -", "lineage out --dot",
+)  # fmt: skip
+
+
 def test_planted_token_appears_nowhere(tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
-    arguments = (
-        "--cores",
-        "1",
-        "--logger",
-        "provio",
-        "--logger-provio-seal",
-        "no",
-        "--config",
-        f"api_token={TOKEN}",
-    )
+    engine = [sys.executable, "-m", "snakemake", "--cores", "1", "--config", f"api_token={TOKEN}"]
     subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments], cwd=tmp_path, check=True, capture_output=True,
-        env=environment(tmp_path, {"GITHUB_TOKEN": TOKEN, "API_PASSWORD": "hunter2x"}),
+        [*engine, "--logger", "provio", "--logger-provio-seal", "no"], cwd=tmp_path, check=True,
+        env=environment(tmp_path, {"GITHUB_TOKEN": TOKEN, "API_PASSWORD": "hunter2x"}), capture_output=True,
     )  # fmt: skip
-    said = [provio(*words, cwd=tmp_path).stdout for words in (
-        ("seal", "--all"), ("show", "--json"), ("show", "--files"), ("why", "out"), ("why", "out", "--json"),
-        ("lineage", "out", "--json"), ("lineage", "out", "--format", "svg"), ("lineage", "out", "--format", "dot"),
-    )]  # fmt: skip
+    answers = [provio(*words.split(), cwd=tmp_path) for words in ANSWERS]
+    assert [done.stderr for done in answers if done.returncode] == []
+    said = [done.stdout for done in answers]
     written = [p for p in (tmp_path / ".provio").rglob("*") if p.is_file()]
     assert len(written) > 10
     store = Store(tmp_path / ".provio")
