@@ -127,14 +127,18 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda *_: None
         return
 
+    drawn = False
+
     def update(done: int, total: int) -> None:
+        nonlocal drawn
+        drawn = True
         share = f"{100 * done // total:3d} %" if total > 0 else f"{done}"
         sys.stderr.write(f"\r\x1b[2K{what} {share}")
         sys.stderr.flush()
 
     try:
-        update(0, 0)
         yield update
     finally:
-        sys.stderr.write("\r\x1b[2K")
-        sys.stderr.flush()
+        if drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
