@@ -90,7 +90,7 @@ static const ElfW(Sym) * find_gnu(const struct symbols *s, const char *name, uin
     const ElfW(Addr) *bloom = (const ElfW(Addr) *)(h + 4);
     const uint32_t *bucket = (const uint32_t *)(bloom + bloom_words);
     const unsigned bits = sizeof(ElfW(Addr)) * 8;
-    ElfW(Addr) word = bloom[hash / bits % bloom_words];
+    ElfW(Addr) word = bloom[hash / bits & (bloom_words - 1)];
     if (!(word >> hash % bits & word >> (hash >> shift) % bits & 1)) return NULL;
     uint32_t i = buckets ? bucket[hash % buckets] : 0;
     if (i < first) return NULL;
