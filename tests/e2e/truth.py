@@ -131,10 +131,10 @@ class _Identities:
 
 def _provio(sql: Sql, inner: set[int], classes: Classes, names: dict[Any, str]) -> Counter[Key]:
     rows = sql(
-        "SELECT p.pid, a.attempt, a.scope, f.dev, f.ino, f.path, a.operation, sum(a.bytes), max(a.bytes) "
+        "SELECT p.pid, a.attempt, a.scope, f.dev, f.ino, a.path, a.operation, sum(a.bytes), max(a.bytes) "
         "FROM accesses a JOIN processes p ON p.image = a.image JOIN files f ON f.file = a.file "
         "WHERE a.operation IN ('read', 'write') AND f.kind IN ('file', 'device', 'other') "
-        "GROUP BY p.pid, a.attempt, a.scope, f.dev, f.ino, f.path, a.operation"
+        "GROUP BY p.pid, a.attempt, a.scope, f.dev, f.ino, a.path, a.operation"
     )
     found: Counter[Key] = Counter()
     for pid, attempt, scope, dev, ino, path, operation, moved, most in rows:
