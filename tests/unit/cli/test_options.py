@@ -38,7 +38,12 @@ def test_nothing_is_drawn_off_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_progress_is_taken_away_when_the_work_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
-    with pytest.raises(ValueError, match="broken"), progress("sealing") as update:
-        update(1, 2)
-        raise ValueError("broken")
+
+    def work() -> None:
+        with progress("sealing") as update:
+            update(1, 2)
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        work()
     assert screen.getvalue().endswith("\r\x1b[2K")
