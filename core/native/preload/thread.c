@@ -34,15 +34,6 @@ struct pv_thread *pv_self(void) {
     return &self;
 }
 
-uint64_t pv_now(void) {
-    struct timespec t = {0, 0};
-    if (PV_LIKELY(pv_vdso_clock != NULL))
-        pv_vdso_clock(CLOCK_MONOTONIC, &t);
-    else
-        pv_sys(SYS_clock_gettime, (long)CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int pv_errno(void) {
     return pv_real.__errno_location ? *pv_real.__errno_location() : 0;
 }
