@@ -36,7 +36,9 @@ native: $(VENV)/.venv ## compile the C parts into the source tree
 	$(BIN)/python core/native/build.py
 
 bench: $(VENV)/.dev ## measure overhead and sealing (minutes; nothing else should run)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python bench/run.py $(ARGS)
+	$(BIN)/python bench/startup/startup.py
+	$(BIN)/python bench/preload/run.py
+	$(BIN)/python bench/seal/seal.py
 
 docs: $(VENV)/.dev ## write the reference pages that are generated from the code
 	$(BIN)/python docs/generate.py
