@@ -129,11 +129,15 @@ def split_generations(frame: Frame, keys: Ints) -> Ints:
     return new
 
 
+_MAKES: Final = frozenset({int(Op.MKDIR), int(Op.SYMLINK), int(Op.MKNOD)})
+"""Operations whose success proves a new inode."""
+
+
 def _creates(frame: Frame) -> Ints:
-    """Tell which rows are of a handle that made its file (op rows have other flags)."""
+    """Tell which rows are of a handle that made its file (op rows have other flags), or make an inode."""
     own = (frame.handle == frame.addr) & ((frame.flags & _OWN) == 0)
     made: Ints = own & ((frame.flags & HandleFlags.CREATED) != 0)
-    return made
+    return made | (np.isin(frame.op, list(_MAKES)) & (frame.err == 0))
 
 
 def _moments(frame: Frame) -> Ints:
@@ -159,7 +163,7 @@ def _generation_keys(frame: Frame, rows: Ints, keys: Ints, fresh: int) -> list[i
         if key != inode:
             inode = current = key
             names, gone, maker, begun = set(), False, -1, False
-        if made and handle != maker:
+        if made and (handle != maker or op in _MAKES):
             if begun and (gone or path not in names):
                 current, fresh = fresh, fresh + 1
                 names, gone = set(), False
