@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define PROVIO_FILE_MAGIC "PROVIO\r\n"  /* 8 bytes; \r\n shows a text-mode copy */
+#define PROVIO_FILE_MAGIC "PROVIO\r\n" /* 8 bytes; \r\n shows a text-mode copy */
 #define PROVIO_FORMAT_MAJOR 1
 #define PROVIO_FORMAT_MINOR 0
 #define PROVIO_HEADER_SIZE 4096u
@@ -57,9 +57,9 @@ enum provio_op {
     PROVIO_OP_OPEN = 3, /* only failed opens; successful ones are HANDLE records */
     PROVIO_OP_CLOSE = 4,
     PROVIO_OP_FSYNC = 5,
-    PROVIO_OP_RENAME = 6,   /* path -> path2; ino2: the file that was replaced */
-    PROVIO_OP_LINK = 7,     /* path -> path2 */
-    PROVIO_OP_SYMLINK = 8,  /* path: the text of the link; path2: the link */
+    PROVIO_OP_RENAME = 6,  /* path -> path2; ino2: the file that was replaced */
+    PROVIO_OP_LINK = 7,    /* path -> path2 */
+    PROVIO_OP_SYMLINK = 8, /* path: the text of the link; path2: the link */
     PROVIO_OP_UNLINK = 9,
     PROVIO_OP_MKDIR = 10,
     PROVIO_OP_RMDIR = 11,
@@ -86,7 +86,7 @@ enum provio_op {
     PROVIO_OP_COPY_RANGE = 32, /* kernel-side copy: handle -> arg (ref of the target handle), size: bytes */
     PROVIO_OP_IOCTL = 33,      /* FICLONE and FICLONERANGE only */
     PROVIO_OP_MSYNC = 34,
-    PROVIO_OP_SPAWN = 35, /* path: the program; arg: child pid; t: when it was created */
+    PROVIO_OP_SPAWN = 35,    /* path: the program; arg: child pid; t: when it was created */
     PROVIO_OP_EXCHANGE = 36, /* renameat2(RENAME_EXCHANGE): path <-> path2 */
 };
 
@@ -98,21 +98,21 @@ enum provio_gap {
     PROVIO_GAP_SANITIZER = 4,     /* AddressSanitizer must come first */
     PROVIO_GAP_NO_LIBRARY = 5,    /* our library is not reachable in that root or mount namespace */
     PROVIO_GAP_RECORDS_LOST = 6,  /* count: records dropped; arg: enum provio_drop */
-    PROVIO_GAP_STDIO_BYTES = 7,   /* a stream on a channel whose byte count is the program's, not the kernel's */
+    PROVIO_GAP_STDIO_BYTES = 7,   /* a stream on a channel: the program's byte count, not the kernel's */
     PROVIO_GAP_INLINE_SYSCALL = 8,
-    PROVIO_GAP_IO_URING = 9, /* io_uring_setup was called */
-    PROVIO_GAP_LIMIT = 10,   /* a table of ours was full; arg: which */
+    PROVIO_GAP_IO_URING = 9,  /* io_uring_setup was called */
+    PROVIO_GAP_LIMIT = 10,    /* a table of ours was full; arg: which */
     PROVIO_GAP_UNSHARED = 11, /* the process left a namespace or root that we recorded */
     PROVIO_GAP_AIO = 12,
 };
 
 enum provio_drop {
-    PROVIO_DROP_NO_SPACE = 1,   /* the file system is full or over quota */
-    PROVIO_DROP_FSIZE = 2,      /* RLIMIT_FSIZE */
-    PROVIO_DROP_AS = 3,         /* RLIMIT_AS, or mmap failed */
-    PROVIO_DROP_UNREACHABLE = 4,/* the spool cannot be opened from here */
-    PROVIO_DROP_REENTRY = 5,    /* a signal handler interrupted our own bookkeeping */
-    PROVIO_DROP_FULL = 6,       /* 64 GiB of references are used up */
+    PROVIO_DROP_NO_SPACE = 1,    /* the file system is full or over quota */
+    PROVIO_DROP_FSIZE = 2,       /* RLIMIT_FSIZE */
+    PROVIO_DROP_AS = 3,          /* RLIMIT_AS, or mmap failed */
+    PROVIO_DROP_UNREACHABLE = 4, /* the spool cannot be opened from here */
+    PROVIO_DROP_REENTRY = 5,     /* a signal handler interrupted our own bookkeeping */
+    PROVIO_DROP_FULL = 6,        /* 64 GiB of references are used up */
 };
 
 struct provio_file_header {
@@ -163,8 +163,8 @@ struct provio_string {
 #define PROVIO_STRING_TRUNCATED 1
 
 enum provio_origin {
-    PROVIO_ORIGIN_EXEC = 1,  /* a program was executed; parent: the image that called exec or spawn */
-    PROVIO_ORIGIN_FORK = 2,  /* memory copied from parent; t: the moment of fork */
+    PROVIO_ORIGIN_EXEC = 1, /* a program was executed; parent: the image that called exec or spawn */
+    PROVIO_ORIGIN_FORK = 2, /* memory copied from parent; t: the moment of fork */
 };
 
 /* One process image. Identity within its boot: (pidns, pid, start_ticks) plus
@@ -181,9 +181,9 @@ struct provio_image {
     uint32_t argv;        /* strings; redacted; 0 in forks, which keep their parent's */
     uint32_t env;         /* allow-listed NAME=VALUE */
     uint32_t exe, cwd;
-    uint32_t cgroup;      /* text of /proc/self/cgroup */
-    uint32_t objects;     /* paths of the shared objects loaded at start */
-    uint32_t ancestors;   /* "pid:start_ticks" from the parent upward, where the parent has no record */
+    uint32_t cgroup;    /* text of /proc/self/cgroup */
+    uint32_t objects;   /* paths of the shared objects loaded at start */
+    uint32_t ancestors; /* "pid:start_ticks" from the parent upward, where the parent has no record */
     uint32_t uid, euid, gid;
     uint8_t run[16], attempt[16]; /* what PROVIO_TASK said at exec */
     uint64_t rchar, wchar;        /* of the process at t, so that exec does not count twice */
@@ -200,13 +200,13 @@ struct provio_image_end {
     struct provio_rec rec; /* op: enum provio_end */
     uint32_t image;
     uint64_t t;
-    uint64_t rchar, wchar;      /* /proc/self/io, bytes */
-    uint64_t utime, stime;      /* ns */
+    uint64_t rchar, wchar;            /* /proc/self/io, bytes */
+    uint64_t utime, stime;            /* ns */
     uint64_t read_bytes, write_bytes; /* block device, bytes */
-    uint64_t maxrss;            /* bytes */
-    uint64_t io_time;           /* ns spent inside traced calls, estimated from sampled latency */
-    uint32_t objects;           /* string: shared objects loaded since the start */
-    int32_t status;             /* exit status, -1: not known */
+    uint64_t maxrss;                  /* bytes */
+    uint64_t io_time;                 /* ns spent inside traced calls, estimated from sampled latency */
+    uint32_t objects;                 /* string: shared objects loaded since the start */
+    int32_t status;                   /* exit status, -1: not known */
     uint64_t reserved;
 };
 _Static_assert(sizeof(struct provio_image_end) == 96, "");
@@ -244,17 +244,17 @@ enum provio_handle_flags {
     PROVIO_HANDLE_TMPFILE = 1 << 6,   /* O_TMPFILE, memfd */
     PROVIO_HANDLE_CLOSED = 1 << 7,    /* the *_close fields are set */
     PROVIO_HANDLE_OTHER_ALIAS = 1 << 8, /* path differs from the name that the program used (given) */
-    PROVIO_HANDLE_INEXACT = 1 << 9,   /* extents were merged: unique bytes are bounds */
+    PROVIO_HANDLE_INEXACT = 1 << 9,     /* extents were merged: unique bytes are bounds */
     PROVIO_HANDLE_APPEND = 1 << 10,
-    PROVIO_HANDLE_CHILD = 1 << 11,    /* opened by a vfork child or a spawn file action of this image */
+    PROVIO_HANDLE_CHILD = 1 << 11, /* opened by a vfork child or a spawn file action of this image */
 };
 
 /* One direction (read or write) of a handle. Bytes and ns. */
 struct provio_direction {
     uint64_t bytes, count, sequential;
-    uint64_t first, last;  /* begin of the first call, end of the last */
-    uint64_t lo, hi;       /* extent hull: [lo, hi) */
-    uint64_t next;         /* where a sequential call would continue */
+    uint64_t first, last;         /* begin of the first call, end of the last */
+    uint64_t lo, hi;              /* extent hull: [lo, hi) */
+    uint64_t next;                /* where a sequential call would continue */
     uint64_t sampled, sampled_ns; /* latency, 1 call in 64 */
 };
 _Static_assert(sizeof(struct provio_direction) == 80, "");
@@ -266,8 +266,8 @@ struct provio_handle {
     uint32_t image, epoch;
     uint32_t parent; /* the handle this one continues, inherits or adopts; in parent_file */
     uint32_t parent_file;
-    uint32_t path;   /* absolute; symbolic links resolved where they were followed */
-    uint32_t given;  /* what the program said, made absolute; 0: the same */
+    uint32_t path;  /* absolute; symbolic links resolved where they were followed */
+    uint32_t given; /* what the program said, made absolute; 0: the same */
     uint32_t tid;
     int32_t fd;
     uint32_t oflags, mode; /* open(2) flags; st_mode */
@@ -291,7 +291,9 @@ struct provio_extents {
     uint32_t handle;
     uint32_t count;
     uint32_t reserved;
-    struct { uint64_t begin, end; } extent[PROVIO_EXTENTS];
+    struct {
+        uint64_t begin, end;
+    } extent[PROVIO_EXTENTS];
 };
 _Static_assert(sizeof(struct provio_extents) == 272, "");
 
@@ -307,10 +309,10 @@ struct provio_op_rec {
     struct provio_rec rec; /* op: enum provio_op */
     uint16_t err;          /* errno, 0: it succeeded */
     uint16_t flags;
-    uint64_t t;            /* end of the call */
-    uint32_t dur;          /* ns, saturating; 0: not measured */
+    uint64_t t;   /* end of the call */
+    uint32_t dur; /* ns, saturating; 0: not measured */
     uint32_t arg;
-    uint32_t path, path2;  /* absolute strings; 0 where the handle says it */
+    uint32_t path, path2; /* absolute strings; 0 where the handle says it */
     uint32_t handle;
     uint32_t reserved;
     int64_t result;

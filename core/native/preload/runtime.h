@@ -36,16 +36,19 @@ struct pv_open; /* calls_handle.c: one open file of one thread, private memory *
 #define PV_CACHE 64
 /* Thread-local. Zero in a new thread; reset after fork (the generation differs). */
 struct pv_thread {
-    uint64_t generation;    /* equals *pv_generation while this state belongs to this image */
+    uint64_t generation; /* equals *pv_generation while this state belongs to this image */
     uint32_t tid;
-    uint32_t epoch;         /* ref of the epoch in force for this thread */
-    uint32_t epoch_serial;  /* of pv_epoch_serial when `epoch` was read */
-    uint32_t sample;        /* counts calls; every 64th is timed */
+    uint32_t epoch;        /* ref of the epoch in force for this thread */
+    uint32_t epoch_serial; /* of pv_epoch_serial when `epoch` was read */
+    uint32_t sample;       /* counts calls; every 64th is timed */
     struct provio_block *mixed, *io;
     uint32_t mixed_used, io_used; /* reserved so far; >= block->used */
-    const void *busy;       /* frame address while a block is being switched */
-    int vfork_depth;        /* > 0 in a vfork child: shared state is the parent's */
-    struct { uint64_t key; struct pv_open *open; } cache[PV_CACHE]; /* owned by calls_handle.c */
+    const void *busy;             /* frame address while a block is being switched */
+    int vfork_depth;              /* > 0 in a vfork child: shared state is the parent's */
+    struct {
+        uint64_t key;
+        struct pv_open *open;
+    } cache[PV_CACHE]; /* owned by calls_handle.c */
 };
 
 /* The calling thread's state, or NULL when this call must not be recorded
@@ -61,8 +64,8 @@ extern int pv_full;             /* mode "full" */
 extern uint32_t pv_image;       /* ref of this process image */
 extern uint64_t *pv_generation; /* page with MADV_WIPEONFORK; 0 in a fresh child */
 
-uint64_t pv_now(void);          /* CLOCK_MONOTONIC, ns */
-int pv_errno(void);             /* what libc's errno says (read after a failed real call) */
+uint64_t pv_now(void); /* CLOCK_MONOTONIC, ns */
+int pv_errno(void);    /* what libc's errno says (read after a failed real call) */
 
 /* Reserve a zeroed record of `size` bytes (a multiple of 16) in the thread's
  * mixed block; NULL when it was dropped (and counted). Fill it, then publish. */
@@ -93,10 +96,10 @@ size_t pv_absolute(int dirfd, const char *path, char *out);
 /* String: name of the I/O file of the parent image, 0: this file. Set by the runtime before the next two. */
 extern uint32_t pv_parent_file;
 void calls_image_begin(struct pv_thread *t, const char *handoff); /* adopt descriptors; handoff: PROVIO_FDS */
-void calls_image_end(struct pv_thread *t, enum provio_end why);   /* reconcile stdio offsets, sizes at close */
-size_t calls_handoff(char *out, size_t room);                     /* text for PROVIO_FDS across exec */
-void calls_forked(void);                                          /* in the child, lazily, before first use */
-void calls_forking(void);                         /* in the parent, before fork, vfork and spawn */
+void calls_image_end(struct pv_thread *t, enum provio_end why); /* reconcile stdio offsets, sizes at close */
+size_t calls_handoff(char *out, size_t room);                   /* text for PROVIO_FDS across exec */
+void calls_forked(void);                                        /* in the child, lazily, before first use */
+void calls_forking(void); /* in the parent, before fork, vfork and spawn */
 void calls_epoch_changed(struct pv_thread *t);
 /* After a posix_spawn that succeeded: its file actions (or NULL) and when it was called. */
 void calls_spawn_actions(struct pv_thread *t, const void *file_actions, uint64_t begin);
