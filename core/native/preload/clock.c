@@ -26,6 +26,7 @@ static uint64_t kernel_now(void) {
 #define ANCHOR 1000000u /* ns */
 #define OFTEN 64u       /* calls before a thread bothers */
 #define RATE_SHIFT 32
+#define TOGETHER 400u /* ticks that two looks may lie apart: about 150 ns */
 
 struct clock {
     uint64_t counter, time; /* the anchor */
@@ -55,11 +56,27 @@ static uint64_t forward(struct clock *c, uint64_t now) {
     return c->last = now;
 }
 
+/* Both clocks at one moment; 0: something came in between each time, say an interrupt. */
+static int look(uint64_t *time, uint64_t *counter) {
+    for (int tries = 0; tries < 4; tries++) {
+        uint64_t before = ticks();
+        *time = kernel_now();
+        uint64_t after = ticks();
+        *counter = before + (after - before) / 2;
+        if (after - before < TOGETHER) return 1;
+    }
+    return 0;
+}
+
 static PV_NOINLINE uint64_t anchor(struct clock *c) {
-    uint64_t now = kernel_now(), counter = ticks();
+    uint64_t now, counter;
+    if (c->usable < 0 || ++c->calls < OFTEN) return forward(c, kernel_now());
+    if (!look(&now, &counter)) {
+        c->span = c->time = 0;
+        return forward(c, now);
+    }
     uint64_t elapsed = now - c->time, passed = counter - c->counter;
-    if (c->usable < 0 || ++c->calls < OFTEN) return now;
-    if (!c->usable && (c->usable = is_invariant()) < 0) return now;
+    if (!c->usable && (c->usable = is_invariant()) < 0) return forward(c, now);
     if (c->time && elapsed < ANCHOR) return forward(c, now);
     /* A rate from between 1 ms and 1 s: precise enough, and nothing overflows in 64 bits. */
     if (c->time && elapsed < 1000000000u && passed) {
