@@ -51,8 +51,9 @@ def reconcile(evidence: Evidence, site_rules: Sequence[SiteRule] = ()) -> Facts:
     epochs = sorted(evidence.epochs, key=lambda e: e.epoch)
     attempts = find_attempts(events, images.values(), epochs, evidence.run, over=evidence.over)
     attributions = attribute(evidence, events, images, epochs, attempts, site_rules)
-    found = find_versions(evidence, events)
-    derivations = derive(evidence, images, epochs, attributions, found)
+    found = find_versions(evidence, events, images, epochs)
+    derivations, left_out = derive(evidence, images, epochs, attributions, found)
+    gaps = [*left_out, *find_gaps(evidence, events, images, epochs, attempts, attributions, found)]
     return Facts(
         state=run_state(events, over=evidence.over),
         attempts=tuple(attempts.values()),
@@ -61,5 +62,5 @@ def reconcile(evidence: Evidence, site_rules: Sequence[SiteRule] = ()) -> Facts:
         accesses=tuple(found.accesses),
         derivations=tuple(derivations),
         coverage=cover(epochs, images.values(), attributions),
-        gaps=tuple(find_gaps(evidence, events, images, epochs, attempts, attributions)),
+        gaps=tuple(gaps),
     )

@@ -8,11 +8,11 @@ a record are known by (pid, start ticks) from the child's own record.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from provio.model.facts import Method
 from provio.model.ids import ENGINE
+from provio.reconcile.kin import Epochs
 from provio.reconcile.piece import Piece
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ class Ancestry:
         self._clues = clues
         self._images = images
         self._own = own
-        self._epochs: dict[int, list[Epoch]] = defaultdict(list)
+        self._epochs = Epochs(epochs)
         self._found: dict[int, Piece | None] = {}
-        for epoch in epochs:
-            self._epochs[epoch.image].append(epoch)
 
     def of(self, image: Image) -> Piece | None:
         """Return what the nearest ancestor with an answer says."""
@@ -60,7 +58,7 @@ class Ancestry:
         return found
 
     def _says(self, parent: Image, at: int) -> Piece | None:
-        live = {e.live or self._clues.told(parent, e) for e in self._in_force(parent, at)}
+        live = {e.live or self._clues.told(parent, e) for e in self._epochs.at(parent.image, at)}
         if len(live) == 1 and (who := live.pop()):
             return Piece(Method.ANCESTOR, who, f"process {parent.pid} worked for it at that time")
         if self._clues.is_engine_runtime(parent):
@@ -70,11 +68,6 @@ class Ancestry:
             return None
         best = min(told)
         return Piece(Method.ANCESTOR, best.attempt, f"process {parent.pid}: {best.text}")
-
-    def _in_force(self, image: Image, at: int) -> list[Epoch]:
-        """Return the epochs of an image at a moment: several where threads have their own."""
-        rows = self._epochs.get(image.image, [])
-        return [e for e in rows if e.since <= at and (not e.until or at < e.until)]
 
     def _recorded(self, image: Image) -> Piece | None:
         for pid, ticks in image.ancestors:

@@ -7,6 +7,7 @@ groups and command texts prove nothing.
 from __future__ import annotations
 
 import os.path
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from provio.model.events import (
 )
 from provio.model.ids import ENGINE, AttemptId
 from provio.reconcile.commands import CommandLines, CommandTexts
+from provio.reconcile.piece import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +51,8 @@ class Clues:
         self._engine = _engine_processes(events)
         self._roots = _roots(events, starts, self._engine)
         self._told = _told(events)
+        self._threads: dict[tuple[Process, int], tuple[list[int], list[str]]] = {}
+        self._marked = {key for key, row in self._told.items() if any(who == ENGINE for _, _, who in row)}
         self._cgroups = _cgroups(events, starts)
         engine_homes = {os.fsdecode(i.cwd) for i in images.values() if self.is_engine_runtime(i)}
         self._directories = _directories(events, starts, engine_homes)
@@ -71,19 +75,26 @@ class Clues:
 
         What was in force at its begin decides; else what alone began within it.
         """
-        rows = self._told.get((image.boot, image.pid, image.start_ticks), ())
-        rows = [row for row in rows if row[1] in {0, epoch.tid}]
-        before = [who for at, _, who in rows if at <= epoch.since]
-        if before and before[-1] != ENGINE:
-            return before[-1]
-        until = epoch.until or _FOREVER
-        within = {who for at, _, who in rows if epoch.since < at < until} - {ENGINE}
+        moments, names = self._identities((image.boot, image.pid, image.start_ticks), epoch.tid)
+        since = bisect_right(moments, epoch.since)
+        if since and names[since - 1] != ENGINE:
+            return names[since - 1]
+        within = set(names[since : bisect_left(moments, epoch.until or _FOREVER)]) - {ENGINE}
         return within.pop() if len(within) == 1 else ""
+
+    def _identities(self, process: Process, tid: int) -> tuple[list[int], list[str]]:
+        """Return when a thread was given which identity, its own or that of the whole process."""
+        if process not in self._told:
+            return [], []
+        if (process, tid) not in self._threads:
+            rows = [(at, who) for at, thread, who in self._told[process] if thread in {0, tid}]
+            self._threads[process, tid] = [at for at, _ in rows], [who for _, who in rows]
+        return self._threads[process, tid]
 
     def is_engine_runtime(self, image: Image) -> bool:
         """Tell whether the engine marked the process as its own, or is it."""
         key = (image.boot, image.pid, image.start_ticks)
-        return key in self._engine or any(who == ENGINE for _, _, who in self._told.get(key, ()))
+        return key in self._engine or key in self._marked
 
     def cgroup(self, image: Image) -> str:
         """Return the only attempt in the process's control group, or in the nearest one around it."""
@@ -199,5 +210,5 @@ def _votes(evidence: Evidence, starts: Sequence[TaskStarted]) -> dict[int, dict[
     for touch in sorted(t for t in evidence.touches if t.path in owners and t.op in _WRITES and not t.err):
         who = owners[touch.path]
         if len(who) == 1:
-            votes[touch.epoch].setdefault(next(iter(who)), os.fsdecode(touch.path))
+            votes[touch.epoch].setdefault(next(iter(who)), shown(touch.path))
     return votes

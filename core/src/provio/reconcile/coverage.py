@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from provio.model.events import GapSeen
 from provio.model.facts import Coverage, Scope
 from provio.model.gaps import Gap, GapKind
 from provio.reconcile.attempts import contradictory
+from provio.reconcile.piece import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from provio.model.evidence import Epoch, Evidence, Image
     from provio.model.facts import AttemptFact, Attribution
     from provio.model.ids import AttemptId
+    from provio.reconcile.versions import Found
 
 _KINDS = {str(kind): kind for kind in GapKind}
 
@@ -48,11 +49,13 @@ def find_gaps(
     epochs: Sequence[Epoch],
     attempts: Mapping[AttemptId, AttemptFact],
     attributions: Sequence[Attribution],
+    found: Found,
 ) -> list[Gap]:
     """Return the readers' Gaps, the engine's, and what reconciling left open; sorted, without repeats."""
     gaps = [*evidence.gaps, *_told(events), *_lost(attempts), *contradictory(events)]
     gaps.extend(_disagreements(attributions))
     gaps.extend(_undecided(images, epochs, attributions))
+    gaps.extend(_overlaps(found))
     return sorted(set(gaps), key=lambda g: (str(g.kind), g.scope, g.since, g.until, g.detail, g.count))
 
 
@@ -93,6 +96,21 @@ def _others(attribution: Attribution) -> str:
     return "; ".join(f"{method.name.lower()}: {text} says {who}" for method, who, text in pieces)
 
 
+def _overlaps(found: Found) -> list[Gap]:
+    """Return one Gap per file that several wrote at the same time."""
+    text = "wrote while another did: which bytes are whose is not known"
+    return [
+        Gap(
+            GapKind.CONTRADICTION,
+            f"file:{shown(path)}",
+            since=min(begins),
+            count=len(begins),
+            detail=f"{len(begins)} {text}",
+        )
+        for path, begins in found.overlaps
+    ]
+
+
 def _undecided(
     images: Mapping[int, Image], epochs: Sequence[Epoch], attributions: Sequence[Attribution]
 ) -> list[Gap]:
@@ -102,7 +120,7 @@ def _undecided(
     for e in epochs:
         if e.epoch in open_epochs and e.operations:
             image = images.get(e.image)
-            name = os.fsdecode(image.exe) if image and image.exe else "an unknown program"
+            name = shown(image.exe) if image and image.exe else "an unknown program"
             programs[name] += e.operations
     return [
         Gap(

@@ -14,9 +14,11 @@ there. Files in between are not walked: lineage joins derivations by version.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from provio.model.facts import Attribution, Confidence, Derivation
+from provio.model.gaps import Gap, GapKind
+from provio.reconcile.kin import Epochs
 from provio.reconcile.versions import CONTENT_WRITES, READS, Found
 
 if TYPE_CHECKING:
@@ -42,19 +44,32 @@ def derive(
     epochs: Sequence[Epoch],
     attributions: Sequence[Attribution],
     found: Found,
-) -> list[Derivation]:
-    """Return the proved derivations, in order of output and input."""
+) -> tuple[list[Derivation], list[Gap]]:
+    """Return the proved derivations, in order of output and input, and what was too much to follow."""
     known, writes = _reads_and_writes(evidence, found)
     edges = _forks(images, epochs, attributions)
     for source, more in _channels(evidence).items():
         edges[source].extend(more)
-    _spread(known, edges)
+    gaps = [] if _spread(known, edges) else [_too_many("what passed through channels and forks")]
     proofs: dict[tuple[int, int], Via] = {}
-    for epoch, written in writes.items():
-        _prove(known.get(epoch, {}), written, proofs)
     for output, old in found.kept:
-        proofs.setdefault((output, old), (f"kept:{old}",))
-    return [Derivation(out, source, Confidence.PROVED, via) for (out, source), via in sorted(proofs.items())]
+        proofs[output, old] = (f"kept:{old}",)
+    left = [epoch for epoch in sorted(writes) if not _prove(known.get(epoch, {}), writes[epoch], proofs)]
+    if left:
+        gaps.append(_too_many(f"what {len(left)} epoch(s) wrote", len(left)))
+    rows = [Derivation(out, source, Confidence.PROVED, via) for (out, source), via in sorted(proofs.items())]
+    return rows, gaps
+
+
+_MOST: Final = 3_000_000
+"""Derivations that are stored, and pairs (epoch, input) that are followed; what is beyond is a Gap.
+
+One process that reads and writes 2,500 files each, turn by turn, makes so many.
+"""
+
+
+def _too_many(what: str, count: int = 1) -> Gap:
+    return Gap(GapKind.LIMIT, "run", count=count, detail=f"too many derivations: {what} is left out")
 
 
 _Known = dict[int, dict[int, tuple[int, Via]]]
@@ -83,21 +98,18 @@ def _reads_and_writes(evidence: Evidence, found: Found) -> tuple[_Known, dict[in
 def _forks(
     images: Mapping[int, Image], epochs: Sequence[Epoch], attributions: Sequence[Attribution]
 ) -> dict[int, list[_Edge]]:
-    """Return edges from parents to forked children that work for the same task."""
+    """Return edges from what parents did at the fork to what children did first, for the same task."""
     owner = {a.epoch: (a.scope, a.attempt) for a in attributions}
-    of_image: dict[int, list[Epoch]] = defaultdict(list)
-    for epoch in epochs:
-        of_image[epoch.image].append(epoch)
+    of_image = Epochs(epochs)
     edges: dict[int, list[_Edge]] = defaultdict(list)
     for image in images.values():
         if not image.forked:
             continue
-        for above in of_image.get(image.parent, ()):
-            for below in of_image[image.image]:
-                if owner.get(above.epoch) == owner.get(below.epoch):
-                    edges[above.epoch].append(
-                        _Edge(below.epoch, image.since, image.since, f"fork:{image.image}")
-                    )
+        at = image.since
+        for parent in of_image.at(image.parent, at):
+            for child in of_image.first(image.image):
+                if owner.get(parent.epoch) == owner.get(child.epoch):
+                    edges[parent.epoch].append(_Edge(child.epoch, at, at, f"fork:{image.image}"))
     return edges
 
 
@@ -112,22 +124,28 @@ def _channels(evidence: Evidence) -> dict[int, list[_Edge]]:
         for w in row:
             for r in readers.get(channel, ()):
                 if r.epoch != w.epoch and w.first < r.last:
-                    since = max(w.first, r.first)
-                    edges[w.epoch].append(_Edge(r.epoch, w.last, since, f"channel:{channel}"))
+                    since, until = max(w.first, r.first), min(w.last, r.last)
+                    edges[w.epoch].append(_Edge(r.epoch, until, since, f"channel:{channel}"))
     return edges
 
 
-def _spread(known: _Known, edges: Mapping[int, Sequence[_Edge]]) -> None:
-    """Carry knowledge along the edges until nothing gets anywhere earlier."""
+def _spread(known: _Known, edges: Mapping[int, Sequence[_Edge]]) -> bool:
+    """Carry knowledge along the edges until nothing gets anywhere earlier; tell whether all was carried."""
+    size = sum(map(len, known.values()))
     waiting = deque(sorted(epoch for epoch in edges if known.get(epoch)))
     queued = set(waiting)
     while waiting:
         source = waiting.popleft()
         queued.discard(source)
         for edge in sorted(edges.get(source, ())):
+            if size > _MOST:
+                return False
+            before = len(known.get(edge.target, ()))
             if _carry(known, source, edge) and edge.target in edges and edge.target not in queued:
                 waiting.append(edge.target)
                 queued.add(edge.target)
+            size += len(known.get(edge.target, ())) - before
+    return True
 
 
 def _carry(known: _Known, source: int, edge: _Edge) -> bool:
@@ -151,7 +169,10 @@ def _better(new: tuple[int, Via], old: tuple[int, Via]) -> bool:
 
 def _prove(
     known: Mapping[int, tuple[int, Via]], writes: Mapping[int, int], proofs: dict[tuple[int, int], Via]
-) -> None:
+) -> bool:
+    """Add the proofs of what an epoch wrote; tell whether there was room for them."""
+    if len(proofs) + len(known) * len(writes) > _MOST and known:
+        return False
     for output, last in writes.items():
         for version, (moment, via) in known.items():
             if moment >= last or version == output:
@@ -159,3 +180,4 @@ def _prove(
             before = proofs.get((output, version))
             if before is None or (len(via), via) < (len(before), before):
                 proofs[output, version] = via
+    return True

@@ -1,4 +1,4 @@
-"""One piece of evidence about whose an epoch is."""
+"""One piece of evidence about whose an epoch is, and how bytes are shown in its text."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ class Piece(NamedTuple):
     method: Method
     attempt: str
     text: str
+
+
+def shown(path: bytes) -> str:
+    """Return bytes as text that any file can hold: what is not UTF-8 is escaped."""
+    return path.decode("utf-8", "backslashreplace")
