@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from provio.engines.environment import arming as arming
     from provio.engines.environment import attempt_environment as attempt_environment
     from provio.engines.environment import clean_environment as clean_environment
+    from provio.engines.environment import program_gap as program_gap
     from provio.engines.environment import report_arming as report_arming
     from provio.engines.host import host_event as host_event
     from provio.engines.host import process_ref as process_ref
@@ -51,6 +52,7 @@ _HOME: Final = {
     "arming": "environment",
     "attempt_environment": "environment",
     "clean_environment": "environment",
+    "program_gap": "environment",
     "current_context": "context",
     "describe_run": "spool",
     "find_store": "place",

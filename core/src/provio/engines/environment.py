@@ -5,7 +5,9 @@ Here: which variables are set. How the tracer is found is ``provio.tracers.prelo
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 from provio.engines.choice import choose
@@ -13,12 +15,14 @@ from provio.engines.emitter import Emitter, warn
 from provio.engines.host import stamp
 from provio.model.events import GapSeen
 from provio.model.ids import AttemptId, RunId, task_token
+from provio.tracers.elf import judge
 from provio.tracers.preload import arm, join_preload, part_preload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from provio.engines.spool import Spool
+    from provio.model.gaps import GapKind
     from provio.tracers.base import Arming
 
 _armings: dict[tuple[str, str], Arming] = {}
@@ -44,6 +48,23 @@ def attempt_environment(
     if armed.library:
         environment["LD_PRELOAD"] = join_preload(armed.library, environment.get("LD_PRELOAD", ""))
     return environment
+
+
+@functools.cache
+def program_gap(program: str) -> tuple[GapKind, str] | None:
+    """Tell why the tracer must not be put into a program, or None where it may go in.
+
+    Args:
+        program: a path, or a name to look for in PATH.
+
+    Returns:
+        The kind of Gap and the program concerned (the interpreter, for a script).
+    """
+    found = shutil.which(program)
+    verdict = judge(found) if found else None
+    if verdict is None or verdict.takes or verdict.gap is None:
+        return None
+    return verdict.gap, verdict.program
 
 
 def clean_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -18,10 +18,11 @@ import inspect
 import os
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from provio.engines import program_gap
 from provio.model.gaps import GapKind
 
 if TYPE_CHECKING:
@@ -84,8 +85,22 @@ def _with_environment(
     environment = session.environment(bound.arguments.get("env"))
     if environment is None or "env" not in signature.parameters:
         return None
-    bound.arguments["env"] = environment
+    gap = program_gap(_program(bound.arguments))
+    if gap is None:
+        bound.arguments["env"] = environment
+    else:
+        session.gap(gap[0], f"{gap[1]} ran untraced")
     return bound
+
+
+def _program(arguments: Mapping[str, Any]) -> str:
+    """Return the program that a Popen call starts."""
+    if arguments.get("executable"):
+        return os.fsdecode(arguments["executable"])
+    if arguments.get("shell"):
+        return "/bin/sh"
+    argv = arguments["args"]
+    return os.fsdecode(argv if isinstance(argv, (str, bytes, os.PathLike)) else next(iter(argv), ""))
 
 
 def patch_threads(patches: Patches, session: Session) -> None:
