@@ -236,3 +236,17 @@ def test_more_derivations_than_can_be_stored_are_a_gap(monkeypatch: pytest.Monke
     assert [g.detail for g in facts.gaps if g.kind == GapKind.LIMIT] == [
         "too many derivations: what 1 epoch(s) wrote is left out"
     ]
+
+
+def test_patch_of_a_few_bytes_keeps_the_rest_of_the_content() -> None:
+    scene = Scene()
+    scene.write(scene.program(), "/f", 10, 11, size_close=100)
+    scene.write(scene.program(), "/f", 20, 21, flags=0, bytes=1, size_open=100, size_close=100)
+    assert scene.derived() == {("/f", "/f")}
+
+
+def test_complete_rewrite_in_place_keeps_nothing() -> None:
+    scene = Scene()
+    scene.write(scene.program(), "/f", 10, 11, size_close=100)
+    scene.write(scene.program(), "/f", 20, 21, flags=0, bytes=120, size_open=100, size_close=120)
+    assert scene.derived() == set()

@@ -50,7 +50,7 @@ _BY_NAME: Final = frozenset({"truncate", "fallocate"})
 
 @dataclass(slots=True)
 class Found:
-    """Versions in order of file and time, the accesses joined to them, and what appending kept.
+    """Versions in order of file and time, the accesses joined to them, and what partial writes kept.
 
     Attributes:
         kept: (new version, old version) where the old content stayed within the new.
@@ -126,6 +126,13 @@ def _flags(touch: Touch) -> int:
     return 0 if touch.op in _BY_NAME else touch.flags
 
 
+def _keeps(touch: Touch) -> bool:
+    """Tell whether old content surely stays: it was appended to, or less was written than there is now."""
+    if touch.size_open == 0:
+        return False
+    return bool(_flags(touch) & _APPEND) or (0 <= touch.bytes < touch.size_close and touch.size_open > 0)
+
+
 def _engine_acts(events: Sequence[Event]) -> dict[bytes, list[tuple[int, str]]]:
     """Return by path when the engine itself did what to a file."""
     acts: dict[bytes, list[tuple[int, str]]] = defaultdict(list)
@@ -190,7 +197,7 @@ class _Story:
             if current is not None and not current.ended and not current.external and begun < current.last:
                 self.overlaps.append(begun)
             self._end(begun, "overwritten")
-            kept = bool(current is not None and flags & _APPEND and not flags & _FRESH)
+            kept = current is not None and not flags & _FRESH and _keeps(touch)
             current = _Draft(
                 path=touch.path, begun=max(begun, current.until if current else 0), appended=kept
             )
