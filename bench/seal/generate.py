@@ -26,6 +26,7 @@ from spoolwriter import Writer, direction
 
 LAYERS = 10
 MS = 1_000_000
+SIZE = 1 << 18
 LIBRARIES = [
     f"/usr/lib/x86_64-linux-gnu/lib{name}.so.6" for name in ("c", "m", "dl", "rt", "pthread", "z", "ssl")
 ]
@@ -124,23 +125,31 @@ def _records(
     accesses, data = sizes
     for n in range(accesses):
         t += MS
+        span = {"t_open": t, "t_close": t + MS}
         if n < len(inputs) * 2:
             path = inputs[n % len(inputs)]
             writer.handle(
-                path, ino_of(path), read=direction(64, 1 << 18, t, t + MS), t_open=t, t_close=t + MS
+                path,
+                ino_of(path),
+                read=direction(64, SIZE, t, t + MS),
+                size_open=SIZE,
+                size_close=SIZE,
+                **span,
             )
         elif n < data - 4:
             path = f"/data/tmp/{number}.{n}"
             if n % 2:
                 writer.op(Op.STAT, path, err=2, t=t)
             else:
-                writer.handle(path, 10**9 + number * 1000 + n, write=direction(4, 4096, t, t + MS), t_open=t,
-                              t_close=t + MS, flags=HandleFlags.CLOSED | HandleFlags.CREATED)  # fmt: skip
+                writer.handle(path, 10**9 + number * 1000 + n, write=direction(4, 4096, t, t + MS),
+                              size_close=4096, flags=HandleFlags.CLOSED | HandleFlags.CREATED, **span)  # fmt: skip
         elif n < data:
             path = outputs[n % 2]
-            created = HandleFlags.CREATED if n < data - 2 else 0
-            writer.handle(path, ino_of(path), write=direction(64, 1 << 18, t, t + MS), t_open=t,
-                          t_close=t + MS, flags=HandleFlags.CLOSED | created, size_close=1 << 18)  # fmt: skip
+            fresh = n < data - 2
+            created = HandleFlags.CREATED if fresh else 0
+            writer.handle(path, ino_of(path), write=direction(64, SIZE, t, t + MS),
+                          size_open=0 if fresh else SIZE, size_close=SIZE,
+                          flags=HandleFlags.CLOSED | created, **span)  # fmt: skip
         else:
             path = chance.choice(NOISE)
             if n % 3:
@@ -149,7 +158,7 @@ def _records(
                 writer.handle(
                     path, ino_of(path), read=direction(1, 4096, t, t + MS), t_open=t, t_close=t + MS
                 )
-    writer.end(tool, t=begin + 800 * MS, rchar=16 << 18, wchar=4 << 18, utime=10 * MS, stime=MS)
+    writer.end(tool, t=begin + 800 * MS, rchar=16 * SIZE, wchar=4 * SIZE, utime=10 * MS, stime=MS)
     return writer
 
 

@@ -1,4 +1,4 @@
-"""Seal a synthetic run and ask it: seconds of CPU (user + system) and of wall clock, each command a new process.
+"""Seal a synthetic run and ask it: seconds of CPU and of wall clock, each command a new process.
 
     python bench/seal/seal.py [--attempts 10000] [--accesses 100] [--repeat 3]
 

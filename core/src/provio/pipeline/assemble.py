@@ -7,6 +7,8 @@ here; ``images``, ``touches``, ``files``, ``channels`` and ``gather`` each do on
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,9 +134,22 @@ def _records(run: RunRecord, listing: SpoolListing, guard: Guard | None) -> Reco
         return read_records(paths)
 
 
+def _keep_memory() -> None:
+    """Have the C library reuse the memory of freed columns instead of returning it and faulting it in anew.
+
+    mallopt(3): M_TRIM_THRESHOLD is -1, M_MMAP_THRESHOLD is -3, the latter at most 32 MiB. A fifth of the
+    time of reading is spent in such page faults otherwise. Where there is no mallopt nothing changes.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(-3, 32 << 20)
+        mallopt(-1, 1 << 30)
+
+
 @contextmanager
 def no_collection() -> Iterator[None]:
     """Keep the cycle collector from walking millions of new tuples again and again."""
+    _keep_memory()
     enabled = gc.isenabled()
     gc.disable()
     try:
