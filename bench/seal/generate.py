@@ -142,7 +142,8 @@ def _records(
                 writer.op(Op.STAT, path, err=2, t=t)
             else:
                 writer.handle(path, 10**9 + number * 1000 + n, write=direction(4, 4096, t, t + MS),
-                              size_close=4096, flags=HandleFlags.CLOSED | HandleFlags.CREATED, **span)  # fmt: skip
+                              size_close=4096, flags=HandleFlags.CLOSED | HandleFlags.CREATED,
+                              **span)  # fmt: skip
         elif n < data:
             path = outputs[n % 2]
             fresh = n < data - 2

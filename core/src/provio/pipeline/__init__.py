@@ -9,6 +9,7 @@ analysis libraries only when called.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -62,7 +63,8 @@ def answer(
 
     A run that is over and not sealed is sealed in the foreground; a running (or
     open) one gives a temporary generation, removed at exit, with state
-    ``running`` and an as-of time.
+    ``running`` and an as-of time; so does one whose store cannot be written,
+    with the state that it has.
 
     Raises:
         SetupError, StoreError, EvidenceError, UsageError: as ``seal``.
@@ -75,7 +77,8 @@ def answer(
     from provio.pipeline.liveness import Liveness
     from provio.pipeline.sealing import is_over, live_generation, seal_run
 
-    if not store.spool(run_id).is_dir() or is_over(store.spool(run_id)) == Liveness.OVER:
+    writable = not store.path.is_dir() or os.access(store.path, os.W_OK | os.X_OK)
+    if not store.spool(run_id).is_dir() or (writable and is_over(store.spool(run_id)) == Liveness.OVER):
         return seal_run(store, run_id, progress=progress)
     folder = Path(tempfile.mkdtemp(prefix="provio-live-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -28,6 +28,7 @@ from provio.pipeline.foreign import wire_files
 from provio.pipeline.frame import OP_NAMES, Frame
 from provio.pipeline.gather import evidence_gaps, process_gaps, run_gaps
 from provio.pipeline.images import ImageTable, build_images
+from provio.pipeline.iotime import with_io_time
 from provio.pipeline.liveness import Liveness, liveness, still_alive
 from provio.pipeline.touches import Owners, build_touches, unknown_owners
 from provio.tracers.records import Records, read_records
@@ -97,6 +98,7 @@ def assemble(
         frame = _data_first(touches.frame, files)
         channels, moved = build_channels(records, touches.handles, boots)
         images = _with_bytes(table.images, frame, moved)
+        images = with_io_time(images, records, touches)
         state = liveness(run, events, images)
         found = [*gaps, *run_gaps(run, events, records), *evidence_gaps(records, table, listing)]
         alive = still_alive(images)

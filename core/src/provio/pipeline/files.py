@@ -137,7 +137,8 @@ def _creates(frame: Frame) -> Ints:
     """Tell which rows are of a handle that made its file (op rows have other flags), or make an inode."""
     own = (frame.handle == frame.addr) & ((frame.flags & _OWN) == 0)
     made: Ints = own & ((frame.flags & HandleFlags.CREATED) != 0)
-    return made | (np.isin(frame.op, list(_MAKES)) & (frame.err == 0))
+    by_operation: Ints = np.isin(frame.op, list(_MAKES)) & (frame.err == 0)
+    return made | by_operation
 
 
 def _moments(frame: Frame) -> Ints:

@@ -18,7 +18,7 @@ from provio.model.wire import End, Origin, RecordType
 from provio.tracers.records import Ints, Records, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _ENDED: Final = {int(End.EXIT): "exit", int(End.EXEC): "exec"}
 
@@ -67,7 +67,7 @@ def build_images(records: Records, unknown: Iterable[tuple[int, int, int]]) -> I
     files = records.file_of(records.addr[RecordType.IMAGE]).tolist()
     images = _images(records, files, objects)
     _inherit(images)
-    _take_out_children(images)
+    _take_out_children(images, _totals(records))
     lost = []
     for file, pid, since in unknown:
         lost.append(len(images))
@@ -180,8 +180,11 @@ def _ends(records: Records, objects: list[tuple[int, ...]]) -> dict[int, Any]:
     whose = lookup(addr, records.refs(RecordType.IMAGE_END, "image"), np.arange(len(addr))).tolist()
     loaded = records.texts(RecordType.IMAGE_END, "objects").tolist()
     columns = (
-        rows[name].tolist() for name in ("op", "t", "rchar", "wchar", "utime", "stime", "maxrss", "io_time")
-    )
+        rows[name].tolist()
+        for name in (
+            "op", "t", "rchar", "wchar", "utime", "stime", "maxrss", "io_time", "own_read", "own_written",
+        )
+    )  # fmt: skip
     ends: dict[int, Any] = {}
     for image, more, *end in zip(whose, loaded, *columns, strict=True):
         if image < 0 or end[0] not in _ENDED:
@@ -194,27 +197,37 @@ def _ends(records: Records, objects: list[tuple[int, ...]]) -> dict[int, Any]:
 
 def _finished(end: Sequence[int], before: Sequence[int] | None, rchar: int, wchar: int) -> dict[str, Any]:
     """Turn the process's totals at the end of an image into those of the image."""
-    op, t, read, written, user, system, maxrss, io_time = end
+    op, t, read, written, user, system, maxrss, io_time, own_read, own_written = end
     if before is not None:  # the same process ran another program before
         user, system = user - before[4], system - before[5]
     return {
         "until": t,
         "ended": _ENDED[op],
-        "rchar": max(read - rchar, 0),
-        "wchar": max(written - wchar, 0),
+        "rchar": max(read - own_read - rchar, 0),
+        "wchar": max(written - own_written - wchar, 0),
         "cpu_user_ns": max(user, 0),
         "cpu_system_ns": max(system, 0),
         "max_rss_bytes": maxrss,
-        "io_time_ns": io_time,
+        "io_time_ns": io_time or -1,
     }
 
 
-def _take_out_children(images: list[Image]) -> None:
+def _totals(records: Records) -> dict[int, tuple[int, int]]:
+    """Return what the kernel had counted of a process when an image of it ended by exit."""
+    rows = records.rows[RecordType.IMAGE_END]
+    addr = records.addr[RecordType.IMAGE]
+    whose = lookup(addr, records.refs(RecordType.IMAGE_END, "image"), np.arange(len(addr))).tolist()
+    columns = zip(rows["op"].tolist(), whose, rows["rchar"].tolist(), rows["wchar"].tolist(), strict=True)
+    return {n: (read, written) for op, n, read, written in columns if op == End.EXIT and n >= 0}
+
+
+def _take_out_children(images: list[Image], totals: Mapping[int, tuple[int, int]]) -> None:
     """Take the bytes of children out of their parents' counts.
 
     Linux adds a child's I/O to its parent's /proc/<pid>/io when the parent waits
     for it (wait_task_zombie), so that a shell's count holds all that its commands
-    moved. A child that ended within its parent's time is taken as waited for.
+    moved: its programs' bytes, and what the kernel, ld.so and the tracer read to
+    start them. A child that ended within its parent's time is taken as waited for.
     """
     processes: dict[_Process, list[int]] = {}
     for image in sorted(images, key=lambda i: i.since):
@@ -224,7 +237,8 @@ def _take_out_children(images: list[Image]) -> None:
     for members in processes.values():
         waiting = _waiting(images, processes, members)
         if waiting in counts and all(n in counts for n in members):
-            taken.setdefault(waiting, []).extend(counts[n] for n in members)
+            whole = totals.get(members[-1])
+            taken.setdefault(waiting, []).extend([whole] if whole else [counts[n] for n in members])
     for n, moved in taken.items():
         read, written = (sum(column) for column in zip(*moved, strict=True))
         own = max(counts[n][0] - read, 0), max(counts[n][1] - written, 0)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from provio import __version__
+from provio.engines.host import boot_id
 from provio.engines.spool import Spool
 from provio.errors import StoreError, UsageError
 from provio.importers.events import read_spool_events
@@ -27,7 +28,7 @@ from provio.pipeline.assemble import Assembled, assemble, no_collection
 from provio.pipeline.digests import take_digests
 from provio.pipeline.liveness import Liveness
 from provio.pipeline.retouched import explained_times
-from provio.pipeline.spoolread import SpoolListing, covers, described, list_spool
+from provio.pipeline.spoolread import SpoolListing, covers, described, io_changed, list_spool
 from provio.pipeline.tables import build_tables, coverage_json
 from provio.plugins.guard import open_guard, site_rule
 from provio.reconcile import reconcile
@@ -56,6 +57,7 @@ class Built:
     found: Assembled
     facts: Facts
     listing: SpoolListing
+    io_changed: int
     digests: Mapping[int, str]
 
 
@@ -85,6 +87,7 @@ def seal_run(store: Store, run: str, *, force: bool = False, progress: Progress 
 def build(spool: Path, *, force: bool = False, digests: bool = True, step: Progress | None = None) -> Built:
     """Read a spool and reconcile it; nothing is written but digests into the spool."""
     step = step or _no_progress
+    changed = io_changed(spool)
     listing = list_spool(spool)
     record = Spool.open(spool).run
     events, gaps = read_spool_events(spool)
@@ -101,7 +104,7 @@ def build(spool: Path, *, force: bool = False, digests: bool = True, step: Progr
         files = {f.file: f for f in found.evidence.files}
         taken = take_digests(spool, facts.versions, files, explained_times(found))
     step(4, _STEPS)
-    return Built(found, facts, listing, taken)
+    return Built(found, facts, listing, changed, taken)
 
 
 def write_generation(folder: Path, built: Built, *, as_of_ns: int = 0, sealed_ns: int = 0) -> None:
@@ -143,9 +146,17 @@ def manifest_of(built: Built, files: Mapping[str, Any], *, as_of_ns: int, sealed
         "tools": _tools(),
         "parents": [run.parent_run] if run.parent_run else [],
         "spool": described(built.listing),
+        "settled": _settled(built),
         "alive": sorted({(i.pid, i.start_ticks) for i in found.alive}),
         "files": dict(files),
     }  # fmt: skip
+
+
+def _settled(built: Built) -> int | None:
+    """Return since when no I/O file can change any more (see ``io_changed``), None where one may."""
+    own = {image.boot for image in built.found.evidence.images} <= {boot_id()}
+    over = built.found.liveness == Liveness.OVER
+    return built.io_changed if own and over and not built.found.alive else None
 
 
 def _tools() -> dict[str, str]:

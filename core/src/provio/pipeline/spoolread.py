@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _NOTES = ".where"
@@ -37,10 +37,10 @@ class SpoolListing:
     missing: tuple[tuple[str, dict[str, Any]], ...]
 
 
-def list_spool(path: Path) -> SpoolListing:
+def list_spool(path: Path, folders: Sequence[str] = ("", "events", "io")) -> SpoolListing:
     """List the evidence of a spool (sealer's own files excepted)."""
     sizes, stamps = {}, {}
-    for folder in ("", "events", "io"):
+    for folder in folders:
         for entry in sorted(_entries(path / folder), key=lambda e: e.name):
             if not entry.is_file(follow_symlinks=False) or entry.name.startswith("seal"):
                 continue
@@ -64,7 +64,24 @@ def covers(manifest: Mapping[str, Any], spool: Path) -> bool:
 
     if not all(is_alive(pid, start) for pid, start in manifest.get("alive", ())):
         return False
-    return manifest.get("spool") == described(list_spool(spool))
+    covered = manifest.get("spool", {})
+    if manifest.get("settled") != io_changed(spool):
+        return bool(covered == described(list_spool(spool)))
+    rest = {name: size for name, size in covered.items() if not name.startswith("io/")}
+    return rest == described(list_spool(spool, ("", "events")))
+
+
+def io_changed(spool: Path) -> int:
+    """Return when (ns) an I/O file last came or went, -1 if there is no such directory.
+
+    A generation whose every process was of the sealer's boot and had ended is
+    ``settled`` at that moment: nobody is left who could write into those files, so
+    that thousands of them need not be looked at before every answer.
+    """
+    try:
+        return (spool / "io").stat().st_mtime_ns
+    except OSError:
+        return -1
 
 
 def described(listing: SpoolListing) -> dict[str, dict[str, int]]:

@@ -42,12 +42,13 @@ class Touches:
 
     Attributes:
         frame: touches of files, in an order that the files alone decide.
-        handles: all handle rows with their owners (for channels).
+        handles: all handle rows with their owners (for channels); ops: all operations'.
         operations: per epoch, how many operations its records hold.
     """
 
     frame: Frame
     handles: Owners
+    ops: Owners
     operations: Ints
 
 
@@ -124,7 +125,7 @@ def build_touches(
     counts = _operations(records, table, handle_owners, op_owners)
     if (frame.epoch < 0).any():
         frame = frame.take(np.flatnonzero(frame.epoch >= 0))
-    return Touches(frame, handle_owners, counts)
+    return Touches(frame, handle_owners, op_owners, counts)
 
 
 def signed(column: Rows) -> Ints:

@@ -83,6 +83,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
+        self._opened: Generation | None = None
 
     @classmethod
     def find(cls, override: str | os.PathLike[str] | None = None) -> Store:
@@ -106,7 +107,10 @@ class Store:
         numbers = generation_numbers(self.generations(run))
         if not numbers:
             return None
-        return Generation(self.generations(run) / f"g{numbers[-1]}")
+        path = self.generations(run) / f"g{numbers[-1]}"
+        if self._opened is None or self._opened.path != path:
+            self._opened = Generation(path)
+        return self._opened
 
     def run_ids(self) -> list[str]:
         """Return the ids of all runs, in no order."""
