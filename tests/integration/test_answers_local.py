@@ -91,6 +91,17 @@ def test_why_tells_program_input_and_coverage(work: Path) -> None:
     assert "Coverage: attributed 100 %" in shown
 
 
+def test_why_says_where_the_file_is_no_longer_the_recorded_content(work: Path) -> None:
+    run(work, "sort -r a >b")
+    assert document(work, "why", "b")["now"]["state"] == "same"
+    (work / "b").write_text("3\n2\n")
+    assert "written or touched after the run" in " ".join(ask(work, "why", "b").split())
+    (work / "b").write_text("another\n")
+    assert "The file there now has another content (8 B" in " ".join(ask(work, "why", "b").split())
+    (work / "b").unlink()
+    assert "No file of this name is there now" in " ".join(ask(work, "why", "b").split())
+
+
 def test_renamed_file_is_found_by_both_names_and_its_story_tells_the_first(work: Path) -> None:
     run(work, "sort a >b.tmp; mv b.tmp b")
     shown = " ".join(ask(work, "why", "b").split())

@@ -91,7 +91,7 @@ def test_json_is_versioned_and_complete(held: Held) -> None:
     assert document["version"] == 1
     assert document["run"]["id"] == RUN
     assert document.keys() == {
-        "version", "run", "file", "maker", "origin", "program", "inputs", "possible_inputs", "readers",
+        "version", "run", "file", "now", "maker", "origin", "program", "inputs", "possible_inputs", "readers",
         "earlier",
         "engine_acts", "gaps", "coverage",
     }  # fmt: skip

@@ -27,12 +27,12 @@ def command(*, file: bytes, all_runs: bool, run: str | None, store: str | None, 
     from which inputs and their makers, declared or not; its former names and
     contents; who read it since; and what limits the answer.
     """
-    from provio.query.why import why
+    from provio.query.why import looked_at, why
     from provio.report.why import sentences, why_lines
 
     source, found = open_for(file, store, run)
     others = other_runs(store, source.run) if all_runs else ()
-    answer = why(source, found, others)
+    answer = looked_at(why(source, found, others))
     base = base_directory(answer.run.cwd)
     if as_json:
         emit_json(answer.to_json() | {"sentences": sentences(answer, base=base)})

@@ -7,12 +7,13 @@ that come along say how far "none seen" can be trusted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from provio.query.coverage import CoverageAnswer, GapSeen, coverage, gaps_of
 from provio.query.declared import Declarations, declarations, is_declared
 from provio.query.files import WRITES, FileUse, files_of
+from provio.query.now import NowFact, now_of
 from provio.query.origins import Origin, origins
 from provio.query.paths import FoundFile, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
@@ -133,6 +134,8 @@ class WhyAnswer:
     engine_acts: tuple[EngineAct, ...]
     gaps: tuple[GapSeen, ...]
     coverage: CoverageAnswer
+    now: NowFact | None = None
+    """The file as it is now; None where nobody looked, or nothing follows from it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document (docs/reference/json.md)."""
@@ -147,6 +150,7 @@ class WhyAnswer:
                 "roles": list(self.declared.roles) if self.declared else [],
                 "status": str(self.declared.status) if self.declared else None,
             },
+            "now": self.now.to_json() if self.now else None,
             "maker": _maker_json(self.maker),
             "origin": self.origin.to_json() if self.origin else None,
             "program": self.program.to_json() if self.program else None,
@@ -198,6 +202,11 @@ def why(source: Source, found: FoundFile, others: Iterable[Source] = ()) -> WhyA
         gaps=tuple(_limiting(gaps, fact, program)),
         coverage=coverage(source, gaps),
     )
+
+
+def looked_at(answer: WhyAnswer) -> WhyAnswer:
+    """Return the answer with a look at the file as it is on this machine now."""
+    return replace(answer, now=now_of(answer))
 
 
 def _program(source: Source, fact: VersionFact) -> Program | None:

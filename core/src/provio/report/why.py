@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from provio.query.files import Status, in_engine_place
+from provio.query.now import Now
 from provio.query.paths import path_text
 from provio.report.coverage import coverage_sentence, meaning
 from provio.report.text import Style, clock, duration, plural, shortened, size, wrapped
@@ -49,7 +50,7 @@ def sentences(answer: WhyAnswer, style: Style | None = None, base: bytes = b"") 
     """Return the story as sentences; list items begin with ``- ``."""
     style = style or Style()
     story = [*_making(answer, style, base), *_names(answer, base), *_inputs(answer, style, base)]
-    story += [*_earlier(answer), *_readers(answer), *_end(answer)]
+    story += [*_earlier(answer), *_readers(answer), *_engine_acts(answer), *_end(answer), *_now(answer)]
     return [*story, *_limits(answer, style)]
 
 
@@ -199,6 +200,9 @@ def _earlier(answer: WhyAnswer) -> Iterable[str]:
     if len(answer.earlier) > _LISTED:
         more = plural(len(answer.earlier) - _LISTED, "still earlier content")
         yield f"{more} had this name (--json lists all)."
+
+
+def _engine_acts(answer: WhyAnswer) -> Iterable[str]:
     for act in answer.engine_acts:
         if act.action == "touch":
             continue
@@ -240,6 +244,21 @@ def _end(answer: WhyAnswer) -> Iterable[str]:
     gone = {"unlinked": "deleted", "replaced": "replaced by another file", "overwritten": "overwritten"}
     if answer.fact.ended in gone:
         yield f"This content no longer exists: it was {gone[answer.fact.ended]}."
+
+
+def _now(answer: WhyAnswer) -> Iterable[str]:
+    """Say where the file of that name is another than the one of the story."""
+    now = answer.now
+    if now is None or now.state is Now.SAME:
+        return
+    if now.state is Now.ABSENT:
+        yield "No file of this name is there now: it was deleted or moved after the run, or unseen."
+        return
+    found = f"{size(now.size)}, changed at {clock(now.mtime_ns)}"
+    if now.state is Now.CHANGED:
+        yield f"The file there now has another content ({found}), written after the run, or unseen."
+    else:
+        yield f"The file there now was written or touched after the run ({found}): it may be another content."
 
 
 def _limits(answer: WhyAnswer, style: Style) -> Iterable[str]:
