@@ -26,7 +26,7 @@ SEED = 20261121
 DIRECT, ENGINE, JOB, SEALER = 100, 30, 30, 40
 
 LAG = 1500
-"""Writes that a process may do in 1 ms: so often counts reach the file in layout BLOCKS (network file systems)."""
+"""Writes that a process may do in 1 ms: so often counts reach the file in layout BLOCKS (network storage)."""
 
 SNAKEFILE = f"""
 rule all:
