@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from provio.cli._answers import open_store
 from provio.cli._options import Command, common_options, emit_json, emit_lines, note
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ def command(*, dry_run: bool, run: str | None, store: str | None, as_json: bool)
     at its present size, and nothing of the run was alive when that was sealed.
     Sealed answers stay. A run without its spool cannot be sealed anew.
     """
-    from provio.store import Store
-
-    opened = Store.find(store)
+    opened = open_store(store)
     only = opened.resolve(run).id if run else None
     removals = opened.gc(dry_run=dry_run, only=only)
     if as_json:

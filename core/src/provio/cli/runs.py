@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from provio.cli._answers import open_store
 from provio.cli._options import Command, common_options, emit_json, emit_lines, note
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ def command(
     saying so); one that is not sealed yet is running, ended, open (it runs on
     another host) or unreadable.
     """
-    from provio.store import Store
-
-    opened = Store.find(store)
+    opened = open_store(store)
     found = [opened.resolve(run)] if run else opened.runs()
     found = [one for one in found if state in (None, one.state)]
     found = found[-limit:] if limit else found

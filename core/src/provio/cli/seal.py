@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from provio.cli._answers import open_store
 from provio.cli._options import Command, common_options, emit_json, emit_lines, note, progress
 from provio.errors import ProvioError, UsageError
 
@@ -43,11 +44,9 @@ def command(
     generation of its answers, atomically. Sealing again without new evidence
     changes nothing. Other commands seal by themselves where needed.
     """
-    from provio.store import Store
-
     if every and (which or run):
         raise UsageError("--all and a run exclude each other", hint="name a run, or use --all")
-    opened = Store.find(store)
+    opened = open_store(store)
     runs = _unsealed(opened) if every else [opened.resolve(which or run)]
     done, failed = _seal(opened, runs, force=force, alone=not every)
     if as_json:

@@ -60,7 +60,8 @@ def find_store(
         if not os.path.lexists(found):
             continue
         if not _is_ours(found):
-            return _state_store(f"{found} belongs to another user and is not used", create=create)
+            what = "belongs to another user" if found.is_dir() else "is not a directory"
+            return _state_store(f"{found} {what} and is not used", create=create)
         if not create or os.access(found, os.W_OK | os.X_OK):
             return StorePlace(found, created=False, notice="")
         return _state_store(f"{found} cannot be written", create=create)
@@ -94,6 +95,8 @@ def _overridden(path: Path, *, create: bool) -> StorePlace:
 def _new_store(start: Path, *, create: bool) -> StorePlace:
     path = start / STORE_NAME
     if not create:
+        if start.is_dir() and not os.access(start, os.W_OK | os.X_OK):  # so runs of here went elsewhere
+            return _state_store(f"{start} cannot hold a store", create=False)
         return StorePlace(path, created=False, notice="")
     try:
         return StorePlace(path, created=_make(path), notice="")
