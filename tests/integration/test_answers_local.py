@@ -43,6 +43,12 @@ def run(directory: Path, script: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
+def used_files(directory: Path) -> dict[str, dict[str, int]]:
+    """Return the operations on each file of the last run's only attempt, by the last part of its name."""
+    (attempt,) = document(directory, "show", "--files")["files"]
+    return {f["path"].rpartition("/")[2]: f["operations"] for f in attempt["files"]}
+
+
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     (tmp_path / "a").write_text("2\n1\n")
@@ -108,6 +114,21 @@ def test_renamed_file_is_found_by_both_names_and_its_story_tells_the_first(work:
     assert "It was first named b.tmp." in shown
     assert derived(work, "b") == {("a", "b")}
     assert derived(work, "b.tmp") == {("a", "b")}
+
+
+def test_linked_file_goes_by_the_name_that_is_left(work: Path) -> None:
+    run(work, "sort a >b.tmp; ln b.tmp b; rm b.tmp")
+    assert derived(work, "b") == {("a", "b")}
+    written = {name for name, operations in used_files(work).items() if "create" in operations}
+    assert written == {"b"}
+
+
+def test_directory_that_was_there_is_not_written_by_a_failed_mkdir(work: Path) -> None:
+    run(work, "mkdir out")
+    run(work, "mkdir -p out/deep && sort a >out/deep/b")
+    used = used_files(work)
+    assert "mkdir" in used["deep"]
+    assert "mkdir" not in used.get("out", {})
 
 
 def test_rewriting_in_place_makes_a_new_content_and_tells_the_earlier_one(work: Path) -> None:

@@ -209,8 +209,10 @@ def _add(group: list[_Use], row: Row) -> None:
         use = _Use(attempt, file, bytes(path if named is None else named), kind)
         group.append(use)
     use.names.add(bytes(path))
-    use.operations[operation] = use.operations.get(operation, 0) + int(count)
     use.failed_only = use.failed_only and bool(failed)
+    if failed and operation in READS | WRITES:
+        return  # such as the mkdir of a directory that is there
+    use.operations[operation] = use.operations.get(operation, 0) + int(count)
     if operation in WRITES:
         use.bytes_written += int(moved or 0)
     elif operation in READS:

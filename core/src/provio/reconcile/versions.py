@@ -153,6 +153,7 @@ class _Story:
         self._touches = touches
         self._kin = kin
         self._links = 1
+        self._also: list[bytes] = []
         names = {t.path for t in touches} | {t.path2 for t in touches if t.op in _NAMES}
         done = sorted((at, name, act) for name in names for at, act in acts.get(name, ()))
         self._deleted = deque((at, name) for at, name, act in done if act == "delete")
@@ -279,10 +280,15 @@ class _Story:
         current = self.drafts[-1] if self.drafts else None
         if touch.op == "link":
             self._links += 1
+            self._also.append(touch.path2)
         elif touch.op in _REMOVES:
             self._links -= 1
             if self._links <= 0:
                 self._end(touch.last, _REMOVES[touch.op])
+            elif touch.path in self._also:
+                self._also.remove(touch.path)
+            elif current is not None and touch.path == current.path and self._also:
+                current.path = self._also.pop()  # linked to its last name, then rid of its first, as git does
         elif current is not None and touch.path2:
             current.path = touch.path2
 
