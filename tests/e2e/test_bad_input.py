@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import shutil
@@ -12,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from provio.errors import StoreError
 from provio.model.tables import TABLES
-from provio.store import Store
+from provio.store import Generation, Store
 from support.running import environment, provio_command
 
 pytestmark = pytest.mark.heavy
@@ -223,7 +226,8 @@ def test_planted_token_appears_nowhere(tmp_path: Path) -> None:
     answers = [provio(*words.split(), cwd=tmp_path) for words in ANSWERS]
     assert [done.stderr for done in answers if done.returncode] == []
     said = [done.stdout for done in answers]
-    written = [p for p in (tmp_path / ".provio").rglob("*") if p.is_file()]
+    theirs = {tmp_path / "Snakefile", tmp_path / ".snakemake"}  # all else, the home's caches too, is ours
+    written = [p for p in tmp_path.rglob("*") if p.is_file() and not theirs & {p, *p.parents}]
     assert len(written) > 10
     store = Store(tmp_path / ".provio")
     (run,) = store.runs()
@@ -233,3 +237,127 @@ def test_planted_token_appears_nowhere(tmp_path: Path) -> None:
     for secret in (TOKEN, "hunter2x"):
         assert [p.name for p in written if secret.encode() in p.read_bytes()] == []
         assert [text[:200] for text in (*said, *rows) if secret in text] == []
+
+
+# Every kind of file, in every way
+
+
+def digests(place: Path) -> dict[str, str]:
+    """Return the SHA-256 of every stored file (the sealer's own notes in a spool excepted)."""
+    files = (p for p in (place / ".provio").rglob("*") if p.is_file() and not p.name.startswith("seal"))
+    return {str(p.relative_to(place)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+WAYS: dict[str, Damage] = {
+    "empty": lambda path: os.truncate(path, 0),
+    # half of what is written: an arena ends in a hole, whose loss loses nothing
+    "cut": lambda path: os.truncate(path, len(path.read_bytes().rstrip(b"\0")) // 2),
+    "foreign": lambda path: _replaced(path, b"\x7fELF\x02\x01\x01\0" * 700),
+    "zeroed": lambda path: _replaced(path, bytes(path.stat().st_size)),
+    "a directory": lambda path: (path.unlink(), path.mkdir())[1],
+}
+
+
+def _replaced(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+SPOOL_FILES: dict[str, Callable[[Path], Path]] = {
+    "records": _records,
+    "events": _events,
+    "run record": lambda place: _spool(place) / "run.json",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", SPOOL_FILES)
+def test_spool_file_broken_in_any_way_is_a_gap_or_an_error_and_stays_as_it_is(
+    recorded: Path, tmp_path: Path, kind: str, way: str
+) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    shutil.rmtree(place / ".provio" / "runs")
+    broken = SPOOL_FILES[kind](place)
+    WAYS[way](broken)
+    before = digests(place)
+    done = provio("show", "--json", cwd=place)
+    assert done.returncode in {0, 4}, done.stderr
+    if done.returncode == 0:
+        assert json.loads(done.stdout)["gaps"], "a blank is never 'none'"
+    else:
+        assert str(broken) in done.stderr, "the message names the file"
+        assert "hint:" in done.stderr
+    assert before.items() <= digests(place).items()
+    assert provio("runs", cwd=place).returncode == 0
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_table_broken_in_any_way_is_refused_by_name_and_stays_as_it_is(
+    recorded: Path, tmp_path: Path, way: str
+) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    shutil.rmtree(place / ".provio" / "spool")
+    for table in TABLES:
+        path = _generation(place) / f"{table}.parquet"
+        sound = path.read_bytes()
+        WAYS[way](path)
+        before = digests(place)
+        with pytest.raises(StoreError, match=rf"{table}\.parquet") as caught:
+            list(Generation(_generation(place)).rows(table))
+        assert caught.value.hint
+        assert digests(place) == before
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        path.write_bytes(sound)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["manifest.json", "accesses.parquet", "files.parquet", "attempts.parquet"])
+def test_commands_refuse_a_broken_generation_by_file_with_a_remedy(
+    recorded: Path, tmp_path: Path, name: str, way: str
+) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    shutil.rmtree(place / ".provio" / "spool")
+    WAYS[way](_generation(place) / name)
+    before = digests(place)
+    done = provio("show", cwd=place)
+    assert (done.returncode, name in done.stderr, "hint:" in done.stderr) == (5, True, True), done.stderr
+    assert digests(place) == before
+
+
+def test_broken_event_in_the_middle_is_refused_with_its_line(recorded: Path, tmp_path: Path) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(recorded, place, symlinks=True)
+    shutil.rmtree(place / ".provio" / "runs")
+    lines = _events(place).read_bytes().splitlines(keepends=True)
+    _events(place).write_bytes(lines[0] + b'{"v":1,"type":\n' + b"".join(lines[1:]))
+    done = provio("show", cwd=place)
+    assert done.returncode == 4
+    assert f"{_events(place)}:2:" in done.stderr
+
+
+# More names
+
+
+@pytest.mark.parametrize("name", ["-in", "--out", "-", "--"])
+def test_file_whose_name_looks_like_an_option_is_found(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x")
+    provio("run", "--no-seal", "--", "cp", f"./{name}", "./--result", cwd=tmp_path)
+    assert provio("lineage", "--", "--result", cwd=tmp_path).returncode == 0
+    answer = json.loads(provio("why", "--json", "--", "--result", cwd=tmp_path).stdout)
+    assert [one["path"] for one in answer["inputs"]] == [str(tmp_path / name)]
+    down = provio("lineage", "--down", "--json", f"./{name}", cwd=tmp_path)
+    assert str(tmp_path / "--result") in down.stdout
+
+
+def test_names_that_are_not_utf_8_come_back_as_their_bytes(tmp_path: Path) -> None:
+    source, result = (os.fsencode(tmp_path) + name for name in (b"/caf\xe9", b"/out\xff"))
+    Path(os.fsdecode(source)).write_bytes(b"x")
+    assert provio("run", "--no-seal", "--", "cp", source, result, cwd=tmp_path).returncode == 0
+    why = json.loads(provio("why", b"out\xff", "--json", cwd=tmp_path).stdout)
+    assert base64.b64decode(why["file"]["path_b64"]) == result
+    assert [base64.b64decode(one["path_b64"]) for one in why["inputs"]] == [source]
+    shown = provio("show", "--files", cwd=tmp_path).stdout
+    assert r"caf\xe9" in shown
+    assert r"out\xff" in shown

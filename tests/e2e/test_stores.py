@@ -232,7 +232,7 @@ def shared() -> Iterator[Path]:
 
 
 def as_user(user: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run provio as that user, who may read wherever the interpreter is installed, and write only as it may."""
+    """Run provio as that user, who may also read the interpreter wherever it is installed."""
     home = cwd / f"home-{user}"
     if not home.exists():
         home.mkdir(mode=0o700)

@@ -274,9 +274,12 @@ def _state(spool: Path) -> str:
 
 def _says_end(path: Path) -> bool:
     """Tell whether an event file ends a run; read from its tail, where that line is."""
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
-        lines = file.read().splitlines()
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
+            lines = file.read().splitlines()
+    except OSError:  # reading the evidence says what is wrong with it
+        return False
     for line in reversed(lines):
         if b'"run.end"' in line:
             try:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from provio.errors import EvidenceError
-from provio.model.wire import RecordType
+from provio.model.wire import Layout, RecordType
 from provio.tracers.layout import IO, RECORDS, UNIT
 from provio.tracers.spool_files import Batch, IoFile, open_io_file
 from provio.tracers.walk import Damage, SpoolFile, Walker
@@ -177,6 +177,7 @@ class _Reader:
         file = open_io_file(path, self._batch)
         if file is None:
             return
+        self._see_cut(file)
         if file.data is self._batch.data:
             spool = SpoolFile(file.header, self._batch_base + file.offset // UNIT, file.size)
             self._next_base = self._batch_base + self._batch.used // UNIT
@@ -189,6 +190,14 @@ class _Reader:
         self._batch_base = self._next_base
         self._files.append(spool)
         self._decode(file.data, spool.base, [(spool, file)])
+
+    def _see_cut(self, file: IoFile) -> None:
+        """Note an arena that ends before its blocks do (a tracer that cannot grow it says so)."""
+        header = file.header
+        if header.layout != Layout.ARENA or header.dropped or header.next <= file.size:
+            return
+        if 0 < (missing := header.next - header.path.stat().st_size) < 1 << 40:  # it may have grown since
+            self.damage.append(Damage(header.path, header.next - missing, missing, "the file was cut"))
 
     def _flush(self) -> None:
         """Decode what is pending; a batch that holds I/O blocks stays until they were asked for."""
