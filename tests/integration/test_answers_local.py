@@ -142,6 +142,18 @@ def test_file_that_was_only_looked_for_is_told_so(work: Path) -> None:
     assert "met no content under that name" in ask(work, "why", "nothing", code=2)
 
 
+def test_directory_is_told_as_one_with_the_files_in_it(work: Path) -> None:
+    run(work, "mkdir d e; sort a >d/b")
+    told = ask(work, "why", "d", code=2)
+    assert "is a directory" in told
+    assert str(work / "d" / "b") in told
+    assert "of which the run met none" in ask(work, "lineage", "e", code=2)
+
+
+def test_misspelt_option_of_run_is_no_command(work: Path) -> None:
+    assert "No such option '--stor'" in ask(work, "run", "--stor", "x", "--", "true", code=2)
+
+
 def test_strange_names_go_the_whole_way(work: Path) -> None:
     strange = "a b\n\u00fc'\".txt"
     (work / strange).write_text("2\n1\n")

@@ -59,6 +59,8 @@ def command(
     from provio.engines.local import Options, run_command
     from provio.engines.supervise import end_like
 
+    if argv[0].startswith("-"):  # no program's name: an option that is misspelt
+        raise click.NoSuchOption(argv[0])
     mode = "off" if no_trace else trace or ""
     options = Options(store=store, name=name, mode=mode, seal=seal)
     ended, recording = run_command(argv, options)

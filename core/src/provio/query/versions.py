@@ -7,7 +7,7 @@ one to the next is ``lineage``; the whole story of one is ``why``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from provio.errors import UsageError
 from provio.query.paths import FoundFile, path_json, path_text, words_of
@@ -16,6 +16,9 @@ from provio.query.source import Source, known, moment, parsed, select_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_LISTED: Final = 8
+"""How many files of a directory a message lists."""
 
 
 def last_version(source: Source, found: FoundFile) -> int:
@@ -31,11 +34,30 @@ def last_version(source: Source, found: FoundFile) -> int:
     )
     named = [row for row in rows if bytes(row[1]) == found.path] or rows
     if not named:
-        raise UsageError(
+        raise _without_content(source, found)
+    return int(max(named, key=lambda row: (row[5] == 0, row[2] or row[3] or 0, row[4], row[0]))[0])
+
+
+def _without_content(source: Source, found: FoundFile) -> UsageError:
+    """Return the error for a name that has no content of its own: a directory, or what was not there."""
+    kinds = select_in(source, "SELECT DISTINCT kind FROM files WHERE file IN ({})", found.files)
+    if ("directory",) not in [tuple(row) for row in kinds]:
+        return UsageError(
             f"the run looked for {path_text(found.path)!r} but met no content under that name",
             hint="'provio show --attempt ID' tells which task looked for it",
         )
-    return int(max(named, key=lambda row: (row[5] == 0, row[2] or row[3] or 0, row[4], row[0]))[0])
+    below = (found.path.rstrip(b"/") + b"/").hex().upper()
+    rows = source.sql(
+        "SELECT DISTINCT path FROM versions WHERE hex(path) LIKE ? ORDER BY path", [f"{below}%"]
+    )
+    names = [path_text(bytes(path)) for (path,) in rows]
+    more = [f"  … and {len(names) - _LISTED} more"] if len(names) > _LISTED else []
+    listing = "\n".join([f"  {name}" for name in names[:_LISTED]] + more)
+    return UsageError(
+        f"{path_text(found.path)!r} is a directory; content lies in its files"
+        + (f":\n{listing}" if names else ", of which the run met none"),
+        hint="ask about one of them" if names else "'provio show --files --all' lists what each task did",
+    )
 
 
 @dataclass(frozen=True, slots=True)
