@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from provio.model.wire import Op, RecordType
+from provio.pipeline.images import build_images
 from provio.tracers.records import read_records
 from support.traced import ATTEMPT, TRACED, Trace, compiled, trace, tracing
 
@@ -179,3 +180,45 @@ def test_killed_process_has_left_all_that_it_had_completed(tmp_path: Path) -> No
     seen = Trace(subprocess.CompletedProcess([], 0), records, tmp_path)
     written = (tmp_path / "log").stat().st_size
     assert written - 5 <= seen.bytes_of("log")[1] <= written
+
+
+POPEN = """
+#include <stdio.h>
+int main(void) { FILE *f = popen("cat in > out", "r"); return pclose(f); }
+"""
+
+
+def test_program_behind_popen_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "opener.c").write_text(POPEN)
+    (tmp_path / "in").write_bytes(b"12345")
+    program = compiled(tmp_path / "opener.c", tmp_path)
+    seen = trace([str(program)], tmp_path, tmp_path / "spool")
+    assert [argv[-1] for _, argv in images(seen)] == [str(program), "cat in > out", "in"]
+    assert seen.bytes_of("in") == (5, 0)
+    assert seen.bytes_of("out") == (0, 5)
+
+
+def counted(seen: Trace) -> list[tuple[str, int, int]]:
+    """Return program, bytes read and bytes written by the kernel's count, without what tracing took."""
+    found = build_images(seen.records, ()).images
+    return [(os.fsdecode(i.argv[0]), i.rchar, i.wchar) for i in found]
+
+
+def test_kernels_count_of_an_image_holds_neither_the_loaders_bytes_nor_ours(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"2\n1\n")
+    script = "sort a > b; sort b > c; exec sort c"
+    extra = {"LC_ALL": "C"}
+    for layout in ("arena", "blocks"):
+        spool = tmp_path / layout
+        seen = trace(["sh", "-c", script], tmp_path, spool, extra=extra | {"PROVIO_ARENA": layout})
+        shell, *sorts = counted(seen)
+        assert shell == ("sh", 0, 0)
+        assert sorts == [("sort", 4, 4)] * 3
+
+
+def test_peak_memory_is_not_that_of_the_program_before(tmp_path: Path) -> None:
+    script = "b = bytearray(200 << 20); import os; os.execv('/bin/cat', ['cat', '/etc/hostname'])"
+    seen = trace([sys.executable, "-c", script], tmp_path, tmp_path / "spool")
+    large, small = (int(m) for m in seen.records.rows[RecordType.IMAGE_END]["maxrss"])
+    assert large > 200 << 20
+    assert 0 < small < 50 << 20

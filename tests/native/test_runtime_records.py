@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 NATIVE = Path(__file__).parents[2] / "core" / "native"
-PARTS = ("thread.c", "arena.c", "arena_file.c", "string.c", "text.c", "sys.S", "vfork.S")
+PARTS = ("thread.c", "clock.c", "arena.c", "arena_file.c", "string.c", "text.c", "sys.S", "vfork.S")
 APART = [f"-D{name}=pv_{name}" for name in ("memcpy", "memmove", "memset", "memcmp")]
 
 

@@ -207,7 +207,7 @@ struct provio_image_end {
     uint64_t io_time;                 /* ns spent inside traced calls, estimated from sampled latency */
     uint32_t objects;                 /* string: shared objects loaded since the start */
     int32_t status;                   /* exit status, -1: not known */
-    uint64_t reserved;
+    uint32_t own_read, own_written;   /* of rchar and wchar: by the tracer itself, in this image */
 };
 _Static_assert(sizeof(struct provio_image_end) == 96, "");
 

@@ -64,7 +64,8 @@ int arena_grow(int fd, uint64_t end) {
         if (!arena_size_allowed(end)) return arena_failed(PROVIO_DROP_FSIZE);
         if (pv_sys(SYS_fstatfs, fd, &fs) == 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < FREE_SPACE)
             return arena_failed(PROVIO_DROP_NO_SPACE);
-        if (pv_sys(SYS_pwrite64, fd, "", 1, end - 1) != 1) return arena_failed(PROVIO_DROP_NO_SPACE);
+        if (pv_own_bytes(1, pv_sys(SYS_pwrite64, fd, "", 1, end - 1)) != 1)
+            return arena_failed(PROVIO_DROP_NO_SPACE);
         st.st_size = (off_t)end;
     }
     pv_arena.size = (uint64_t)st.st_size;
@@ -204,13 +205,13 @@ void pv_arena_store(const struct provio_block *block, const void *from, size_t s
         arena_failed(PROVIO_DROP_UNREACHABLE);
         return;
     }
-    if (pv_sys(SYS_pwrite64, fd, from, size, offset) != (long)size) {
+    if (pv_own_bytes(1, pv_sys(SYS_pwrite64, fd, from, size, offset)) != (long)size) {
         pv_arena_drop(PROVIO_DROP_NO_SPACE);
         arena_failed(PROVIO_DROP_NO_SPACE);
     } else if ((const void *)block != from) {
-        pv_sys(SYS_pwrite64, fd, block, sizeof *block, head);
+        pv_own_bytes(1, pv_sys(SYS_pwrite64, fd, block, sizeof *block, head));
     }
-    if (pv_arena.header->drop_reasons) pv_sys(SYS_pwrite64, fd, pv_arena.header, 176, 0);
+    if (pv_arena.header->drop_reasons) pv_own_bytes(1, pv_sys(SYS_pwrite64, fd, pv_arena.header, 176, 0));
     pv_sys(SYS_close, fd);
 }
 

@@ -89,7 +89,7 @@ static void write_where(const struct provio_file_header *h) {
     pv_text_add(&body, "\"}\n");
     int fd = arena_open(path, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0) return;
-    pv_sys(SYS_write, fd, json, body.at - json);
+    pv_own_bytes(1, pv_sys(SYS_write, fd, json, body.at - json));
     pv_sys(SYS_close, fd);
 }
 
@@ -107,8 +107,8 @@ static int file_make(struct provio_file_header *h) {
     if (!arena_size_allowed(end)) return -1;
     int fd = arena_open(temporary, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0) return -1;
-    int whole =
-        pv_sys(SYS_pwrite64, fd, h, sizeof *h, 0) == (long)sizeof *h && (pv_blocks || arena_grow(fd, end));
+    int whole = pv_own_bytes(1, pv_sys(SYS_pwrite64, fd, h, sizeof *h, 0)) == (long)sizeof *h &&
+                (pv_blocks || arena_grow(fd, end));
     if (whole) write_where(h);
     long linked = whole ? pv_sys(SYS_linkat, AT_FDCWD, temporary, AT_FDCWD, pv_arena.path, 0) : -1;
     if (whole && linked == -EPERM)

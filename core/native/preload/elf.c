@@ -24,7 +24,7 @@ static long open_program(int dirfd, const char *path) {
 }
 
 static long read_at(long fd, void *to, size_t size, uint64_t at) {
-    return pv_sys(SYS_pread64, fd, to, (long)size, (long)at);
+    return pv_own_bytes(0, pv_sys(SYS_pread64, fd, to, (long)size, (long)at));
 }
 
 /* The interpreter of a "#!" line, in place; NULL: not a script. */

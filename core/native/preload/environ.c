@@ -98,10 +98,8 @@ static void append_preload(struct pv_scratch *scratch, size_t *n, struct pv_text
 
 /* See read_from() in process.c. */
 static void append_from(struct pv_scratch *scratch, size_t *n, struct pv_text *text) {
-    const uint64_t *counts = pv_end_counts();
     const struct pv_identity *who = pv_process_identity();
-    uint64_t numbers[] = {pv_execs(),       who->nspid, counts[0], counts[1],
-                          who->start_ticks, who->pidns, who->pid};
+    uint64_t numbers[] = {pv_execs(), who->nspid, who->start_ticks, who->pidns, who->pid};
     scratch->envp[(*n)++] = text->at;
     pv_text_add(text, pv_wire_names[PV_WIRE_FROM]);
     pv_text_add(text, pv_arena_name());

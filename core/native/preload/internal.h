@@ -112,6 +112,7 @@ void pv_strings_forget(void);
 
 /* process.c */
 void pv_process_start(struct pv_thread *t);
+void pv_process_fresh(void);
 void pv_process_forked(struct pv_thread *t);
 void pv_process_end(enum provio_end why, int status);
 uint32_t pv_execs(void);
@@ -120,8 +121,8 @@ struct pv_identity {     /* of a process, over all its images */
     uint64_t start_ticks, pidns;
 };
 const struct pv_identity *pv_process_identity(void);
-const uint64_t *pv_end_counts(void);   /* pv_io_counts() when the image ended; zeros in a vfork child */
-void pv_io_counts(uint64_t counts[4]); /* rchar, wchar, read_bytes, write_bytes */
+int pv_io_counts(uint64_t counts[4]);        /* rchar, wchar, read_bytes, write_bytes; 0: not known */
+long pv_own_bytes(int written, long result); /* counts what a system call of ours moved; returns result */
 size_t pv_read_file(const char *path, char *out, size_t room);
 
 /* environ.c: the environment of a program that is about to be executed. */

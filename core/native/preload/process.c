@@ -15,10 +15,18 @@ static uint32_t execs;
 static struct pv_identity identity;
 static int objects_known;
 static int ended;
-static uint64_t end_counts[4];
-static char scratch[49152]; /* used while the image begins or ends, by one thread */
+static uint64_t own_bytes[2]; /* read and written by us since the image began */
+static uint64_t rss_before;   /* ru_maxrss when the program began */
+static char scratch[49152];   /* used while the image begins or ends, by one thread */
 
 /* --- reading /proc --- */
+
+/* A vfork child is another process with our memory: the kernel counts its bytes elsewhere. */
+long pv_own_bytes(int written, long result) {
+    if (result > 0 && !pv_self()->vfork_depth)
+        __atomic_fetch_add(&own_bytes[written], (uint64_t)result, __ATOMIC_RELAXED);
+    return result;
+}
 
 size_t pv_read_file(const char *path, char *out, size_t room) {
     long fd = pv_sys(SYS_openat, (long)AT_FDCWD, path, (long)(O_RDONLY | O_CLOEXEC), 0L);
@@ -26,7 +34,7 @@ size_t pv_read_file(const char *path, char *out, size_t room) {
         out[0] = 0;
         return 0;
     }
-    long n = pv_sys(SYS_read, fd, out, (long)(room - 1));
+    long n = pv_own_bytes(0, pv_sys(SYS_read, fd, out, (long)(room - 1)));
     pv_sys(SYS_close, fd);
     if (n < 0) n = 0;
     out[n] = 0;
@@ -56,17 +64,20 @@ static uint64_t value_after(const char *text, const char *label) {
     const char *at = pv_find(text, label);
     if (!at) return 0;
     at += pv_length(label);
+    while (*at == ' ' || *at == '\t') at++;
     return pv_parse(&at, 10);
 }
 
-void pv_io_counts(uint64_t counts[4]) {
+int pv_io_counts(uint64_t counts[4]) {
     char text[512];
     for (int i = 0; i < 4; i++) counts[i] = 0;
-    if (!pv_read_file("/proc/self/io", text, sizeof text)) return;
-    counts[0] = value_after(text, "rchar: ");
+    size_t n = pv_read_file("/proc/self/io", text, sizeof text);
+    if (!n) return 0;
+    counts[0] = value_after(text, "rchar: ") + n; /* with this reading, which own_bytes holds too */
     counts[1] = value_after(text, "wchar: ");
     counts[2] = value_after(text, "\nread_bytes: ");
     counts[3] = value_after(text, "\nwrite_bytes: ");
+    return 1;
 }
 
 static uint64_t pid_namespace(void) {
@@ -186,10 +197,8 @@ static uint64_t next_field(const char **at, unsigned base) {
 }
 
 /*
- * PROVIO_FROM: "<file>:<image ref hex>:<execs>:<pid>:<rchar>:<wchar>:<start>:<pidns>:<pid in /proc>":
- * the image that executed this program. If it was in this process, what /proc
- * said there holds, and what was counted before is not this image's; a new
- * process counts from zero.
+ * PROVIO_FROM: "<file>:<image ref hex>:<execs>:<pid>:<start>:<pidns>:<pid in /proc>": the image that
+ * executed this program. If it was in this process, what /proc said there holds.
  */
 static void read_from(struct provio_image *image, struct pv_identity *known, size_t *name) {
     const char *from = pv_settings.value[PV_WIRE_FROM], *at = from;
@@ -201,8 +210,6 @@ static void read_from(struct provio_image *image, struct pv_identity *known, siz
     image->execs = 1;
     if (next_field(&at, 10) != image->nspid) return;
     image->execs = before + 1;
-    image->rchar = next_field(&at, 10);
-    image->wchar = next_field(&at, 10);
     known->start_ticks = next_field(&at, 10);
     known->pidns = next_field(&at, 10);
     known->pid = (uint32_t)next_field(&at, 10);
@@ -210,7 +217,6 @@ static void read_from(struct provio_image *image, struct pv_identity *known, siz
 
 static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t name) {
     const char *own = pv_arena_name(), *from = pv_settings.value[PV_WIRE_FROM];
-    uint64_t counts[4];
     if (name) {
         if (pv_length(own) != name || !pv_same(own, from, name))
             image->parent_file = pv_string(t, from, name);
@@ -218,9 +224,15 @@ static void fill_origin(struct pv_thread *t, struct provio_image *image, size_t 
         return;
     }
     image->ancestors = ancestor_string(t, image->ppid);
-    pv_io_counts(counts);
-    image->rchar = counts[0];
-    image->wchar = counts[1];
+}
+
+/* What was counted before is not this program's: an earlier program's, the kernel's and ld.so's reading
+ * of this one, ours. */
+static void fill_counts(struct provio_image *image) {
+    uint64_t counts[4];
+    if (!pv_io_counts(counts)) return;
+    image->rchar = counts[0] - own_bytes[0];
+    image->wchar = counts[1] - own_bytes[1];
 }
 
 static void fill_strings(struct pv_thread *t, struct provio_image *image) {
@@ -294,12 +306,20 @@ static void fill_task(struct provio_image *image) {
     pv_copy(image->attempt, task->attempt, 16);
 }
 
+static uint64_t peak_memory(void) {
+    struct rusage used;
+    pv_zero(&used, sizeof used);
+    pv_sys(SYS_getrusage, (long)RUSAGE_SELF, &used);
+    return (uint64_t)used.ru_maxrss * 1024u;
+}
+
 void pv_process_start(struct pv_thread *t) {
     struct provio_image image;
     struct pv_identity known = {0, 0, 0, 0};
     size_t name;
     pv_zero(&image, sizeof image);
     image.t = pv_now();
+    rss_before = peak_memory();
     image.nspid = (uint32_t)pv_sys(SYS_getpid);
     read_from(&image, &known, &name);
     identify(&known);
@@ -307,13 +327,20 @@ void pv_process_start(struct pv_thread *t) {
     fill_task(&image);
     fill_strings(t, &image);
     fill_origin(t, &image, name);
+    fill_counts(&image);
     begin(t, &image, PROVIO_ORIGIN_EXEC);
+}
+
+/* Before the first thing that a forked child does: its counts begin at zero. */
+void pv_process_fresh(void) {
+    own_bytes[0] = own_bytes[1] = 0;
 }
 
 /* A forked child is still the same program: what its parent recorded holds for it. */
 void pv_process_forked(struct pv_thread *t) {
     struct provio_image image;
     pv_zero(&image, sizeof image);
+    rss_before = 0;
     image.t = pv_fork_moment();
     image.execs = execs;
     image.parent = pv_image;
@@ -334,6 +361,12 @@ static void usage(struct provio_image_end *end) {
     end->utime = (uint64_t)used.ru_utime.tv_sec * 1000000000u + (uint64_t)used.ru_utime.tv_usec * 1000u;
     end->stime = (uint64_t)used.ru_stime.tv_sec * 1000000000u + (uint64_t)used.ru_stime.tv_usec * 1000u;
     end->maxrss = (uint64_t)used.ru_maxrss * 1024u;
+    if (end->maxrss > rss_before) return;
+    /* It survives exec: the peak is an earlier program's, or that of who called vfork. */
+    char text[PROC_TEXT];
+    if (!pv_read_file("/proc/self/status", text, sizeof text)) return;
+    uint64_t high = value_after(text, "VmHWM:") * 1024u;
+    if (high) end->maxrss = high;
 }
 
 static uint32_t new_objects(struct pv_thread *t) {
@@ -341,6 +374,8 @@ static uint32_t new_objects(struct pv_thread *t) {
     size_t n = pv_loaded_objects(scratch, sizeof scratch, objects_known, &now);
     return n ? pv_string(t, scratch, n) : 0;
 }
+
+#define STORED_END (long)(sizeof(struct provio_image_end) + sizeof(struct provio_block))
 
 /* A child that did nothing has no image, and so leaves nothing here. After EXEC the record of a
  * FAILED_EXEC says that the image goes on. */
@@ -350,20 +385,27 @@ void pv_process_end(enum provio_end why, int status) {
     ended = why != PROVIO_END_FAILED_EXEC;
     if (ended) calls_image_end(t, why);
     uint32_t objects = ended ? new_objects(t) : 0;
-    if (ended) pv_io_counts(end_counts);
+    uint64_t counts[4] = {0, 0, 0, 0};
     struct provio_image_end *end = pv_reserve(t, sizeof *end);
     if (!end) return;
     end->image = pv_image;
     end->t = pv_now();
     end->objects = objects;
     end->status = status;
-    if (ended) usage(end);
-    end->rchar = end_counts[0];
-    end->wchar = end_counts[1];
-    end->read_bytes = end_counts[2];
-    end->write_bytes = end_counts[3];
+    if (ended) {
+        usage(end);
+        if (pv_blocks) pv_arena_store_all();
+        pv_io_counts(counts);
+        if (pv_blocks) counts[1] += (uint64_t)pv_own_bytes(1, STORED_END); /* is about to happen */
+    }
+    end->rchar = counts[0];
+    end->wchar = counts[1];
+    end->read_bytes = counts[2];
+    end->write_bytes = counts[3];
+    end->own_read = (uint32_t)own_bytes[0];
+    end->own_written = (uint32_t)own_bytes[1];
     pv_publish(t, end, PROVIO_REC_IMAGE_END, (uint8_t)why);
-    if (pv_blocks && ended) pv_arena_store_all();
+    own_bytes[1] -= pv_blocks && ended ? (uint64_t)STORED_END : 0;
 }
 
 uint32_t pv_execs(void) {
@@ -372,9 +414,4 @@ uint32_t pv_execs(void) {
 
 const struct pv_identity *pv_process_identity(void) {
     return &identity;
-}
-
-const uint64_t *pv_end_counts(void) {
-    static const uint64_t none[4];
-    return ended ? end_counts : none;
 }

@@ -85,6 +85,7 @@ uint32_t pv_string(struct pv_thread *t, const char *bytes, size_t length);
 /* One OP record; NULL-safe shortcut over reserve and publish. */
 struct provio_op_rec *pv_op(struct pv_thread *t);
 void pv_gap(struct pv_thread *t, enum provio_gap kind, const char *path, uint32_t arg);
+void pv_sandboxed(void); /* a system call filter is about to come */
 
 /* Paths. Writes the absolute form of (dirfd, path) to out (PV_PATH bytes, not
  * normalised, cut with the length returned) using raw getcwd or
@@ -103,6 +104,9 @@ void calls_forking(void); /* in the parent, before fork, vfork and spawn */
 void calls_epoch_changed(struct pv_thread *t);
 /* After a posix_spawn that succeeded: its file actions (or NULL) and when it was called. */
 void calls_spawn_actions(struct pv_thread *t, const void *file_actions, uint64_t begin);
+
+/* Just before the program puts itself under seccomp: nothing is recorded from here on. */
+void pv_sandboxed(void);
 
 /* Raw system calls: pv_sys(number, ...) returns the kernel's value (-errno). */
 long pv_sys(long nr, ...);

@@ -82,6 +82,7 @@ void pv_thread_reset(struct pv_thread *t) {
 /* The thread is ready before the page says so: other threads stay out until the image has begun. */
 static void begin_image(struct pv_thread *t, int forked) {
     last_generation++;
+    if (forked) pv_process_fresh();
     if (forked && !pv_arena_forked()) {
         pv_stop();
         return;

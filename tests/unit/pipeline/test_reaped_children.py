@@ -18,7 +18,7 @@ def image(
 
 def read(*images: Image) -> list[int]:
     found = list(images)
-    _take_out_children(found)
+    _take_out_children(found, {})
     return [i.rchar for i in found]
 
 
@@ -51,3 +51,9 @@ def test_child_without_counts_leaves_its_parents_alone() -> None:
 
 def test_count_never_falls_below_nothing() -> None:
     assert read(image(0, 1, -1, (0, 100), 10), image(1, 2, 0, (10, 50), 140)) == [0, 140]
+
+
+def test_what_starting_the_child_cost_is_taken_out_with_its_bytes() -> None:
+    found = [image(0, 1, -1, (0, 100), 5150), image(1, 2, 0, (10, 50), 140)]
+    _take_out_children(found, {1: (5140, 0)})
+    assert [i.rchar for i in found] == [10, 140]

@@ -13,7 +13,7 @@
 
 static void *work(void *arg) {
     char name[64];
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 500; i++) {
         snprintf(name, sizeof name, "f%ld-%d", (long)arg, i);
         int fd = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
         if (fd < 0 || write(fd, name, 8) != 8 || pread(fd, name, 8, 0) != 8 || close(fd) || unlink(name))

@@ -108,7 +108,8 @@ IMAGE_END: Final = np.dtype(
         ("io_time", "<u8"),
         ("objects", "<u4"),
         ("status", "<i4"),
-        ("reserved", "<u8"),
+        ("own_read", "<u4"),
+        ("own_written", "<u4"),
     ]
 )
 
