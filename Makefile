@@ -36,9 +36,7 @@ native: $(VENV)/.venv ## compile the C parts into the source tree
 	$(BIN)/python core/native/build.py
 
 bench: $(VENV)/.dev ## measure overhead and sealing (minutes; nothing else should run)
-	$(BIN)/python bench/startup/startup.py
-	$(BIN)/python bench/preload/run.py
-	$(BIN)/python bench/seal/seal.py
+	$(BIN)/python bench/run.py $(ARGS)
 
 docs: $(VENV)/.dev ## write the reference pages that are generated from the code
 	$(BIN)/python docs/generate.py
