@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -95,6 +96,12 @@ def test_why_tells_program_input_and_coverage(work: Path) -> None:
     assert "`sort -r a`" in shown
     assert "- a: 4 B read, there before this run, or made unseen" in shown
     assert "Coverage: attributed 100 %" in shown
+
+
+def test_why_tells_a_mapped_input_as_mapped(work: Path) -> None:
+    code = "import mmap as n; f = open('a'); m = n.mmap(f.fileno(), 0, prot=1); open('b', 'wb').write(m)"
+    run(work, f'{sys.executable} -c "{code}"')
+    assert "- a: mapped into memory, there before this run" in " ".join(ask(work, "why", "b").split())
 
 
 def test_why_says_where_the_file_is_no_longer_the_recorded_content(work: Path) -> None:

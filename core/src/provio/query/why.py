@@ -17,7 +17,7 @@ from provio.query.now import NowFact, now_of
 from provio.query.origins import Origin, origins
 from provio.query.paths import FoundFile, path_json, words_of
 from provio.query.show import RunAnswer, run_answer
-from provio.query.source import Source, known, moment, parsed
+from provio.query.source import Source, known, moment, parsed, select_in
 from provio.query.versions import MakerFact, VersionFact, last_version, maker_facts, task_label, version_facts
 
 if TYPE_CHECKING:
@@ -60,12 +60,15 @@ class Input:
     maker: MakerFact | None
     declared: bool | None
     """Declared by the writing attempt; None where the engine declares nothing."""
+    mapped: bool = False
+    """Somebody mapped it into memory, where no bytes are counted."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object."""
         return {
             **path_json(self.fact.path), "version": self.fact.version, "size": self.fact.size,
             "confidence": self.confidence, "bytes": self.bytes, "declared": self.declared,
+            "mapped": self.mapped,
             "maker": _maker_json(self.maker),
         }  # fmt: skip
 
@@ -256,8 +259,22 @@ def _inputs(source: Source, fact: VersionFact) -> list[Input]:
     facts = version_facts(source, [row[0] for row in rows])
     makers = maker_facts(source, facts.values())
     declared = declarations(source, [fact.maker_id[1:]])
+    mapped = set(
+        select_in(
+            source,
+            "SELECT DISTINCT version FROM accesses WHERE operation = 'mapped-read' AND version IN ({})",
+            list(facts),
+        )
+    )
     found = [
-        Input(item, confidence, known(moved), makers.get(item.maker_id), _is_declared(declared, fact, item))
+        Input(
+            item,
+            confidence,
+            known(moved),
+            makers.get(item.maker_id),
+            _is_declared(declared, fact, item),
+            (number,) in mapped,
+        )
         for number, confidence, moved in rows
         if (item := facts.get(number)) is not None
     ]

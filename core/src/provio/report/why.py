@@ -180,6 +180,8 @@ def _inputs(answer: WhyAnswer, style: Style, base: bytes) -> Iterable[str]:
 def _input_items(inputs: Sequence[Input], style: Style, base: bytes) -> Iterable[str]:
     for item in inputs[:_LISTED]:
         moved = f"{size(item.bytes)} read" if item.bytes is not None else "bytes read unknown"
+        if item.mapped and not item.bytes:
+            moved = "mapped into memory"
         maker = f"made by {_maker(item.maker)}" if item.fact.maker_id else _unmade(item.fact.path)
         undeclared = f", {style.paint('not declared', 'yellow')}" if item.declared is False else ""
         yield f"- {path_text(item.fact.path, base)}: {moved}, {maker}{undeclared}"
