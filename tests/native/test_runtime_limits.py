@@ -121,3 +121,22 @@ def test_arena_is_one_sparse_file_with_a_note_of_its_place(tmp_path: Path) -> No
     assert sorted(p.suffix for p in folder.iterdir()) == [".preload", ".where"]
     assert where.stem == file.stem
     assert len(read_records([file]).rows[RecordType.IMAGE]) == 4
+
+
+SANDBOX = """
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void) {
+    if (syscall(SYS_seccomp, 0, 0, 0)) return 1; /* from here on: read, write, exit */
+    write(1, "ok", 2);
+    syscall(SYS_exit, 0);
+}
+"""
+
+
+def test_program_that_calls_seccomp_by_number_lives_on_unrecorded(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.c").write_text(SANDBOX)
+    program = compiled(tmp_path / "sandbox.c", tmp_path)
+    seen = trace([str(program)], tmp_path, tmp_path / "spool")
+    assert (seen.done.returncode, seen.done.stdout) == (0, b"ok")
+    assert seen.records.rows[RecordType.GAP]["op"].tolist() == [10]
