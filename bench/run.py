@@ -20,7 +20,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PARTS = ("preload", "startup", "seal", "reconcile")
-RATIO_TARGETS = {"W1": 1.05, "W3": 1.25, "W4": 1.25}
+RATIO_TARGETS = {"W1": 1.03, "W3": 1.25, "W4": 1.02}
 
 
 def main() -> int:
