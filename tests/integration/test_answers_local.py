@@ -75,6 +75,13 @@ def test_reading_after_writing_derives_nothing(work: Path) -> None:
     assert derived(work, "b") == set()
 
 
+def test_what_goes_through_arguments_is_possible_and_hidden_until_asked_for(work: Path) -> None:
+    run(work, "xargs -a a -n1 echo > b")
+    assert derived(work, "b") == set()
+    assert derived(work, "b", "--possible") == {("a", "b")}
+    assert derived(work, "a", "--down", "--possible") == {("a", "b")}
+
+
 def test_show_counts_what_the_command_did(work: Path) -> None:
     run(work, "sort a >b")
     answer = document(work, "show")

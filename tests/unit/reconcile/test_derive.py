@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from provio.model.gaps import GapKind
-from provio.reconcile.possible import Reading, Writing, possible_inputs
 from support.scenes import ADOPTED, APPEND, CREATED, Scene
 
 
@@ -193,34 +192,6 @@ def test_channel_that_two_processes_use_both_ways_ends() -> None:
     scene.pipe(two, one, wrote=(20, 90), read=(20, 90))
     scene.write(two, "/b", 50, 60)
     assert scene.derived() == {("/b", "/a")}
-
-
-WRITING = Writing(version=9, attempt="A", boot="b", image=1, last=50)
-
-
-@pytest.mark.parametrize(
-    ("reading", "expected"),
-    [
-        (Reading(1, "A", "b", 2, 10), {1}),  # another program of the same attempt
-        (Reading(1, "A", "b", 2, 60), set()),  # later
-        (Reading(1, "B", "b", 1, 10), {1}),  # the same memory, for another task
-        (Reading(1, "B", "b", 2, 10), set()),  # nothing in common
-        (Reading(1, "A", "c", 2, 60), {1}),  # another host: clocks are not compared
-        (Reading(9, "A", "b", 1, 10), set()),  # itself
-        (Reading(1, None, "b", 2, 10), set()),  # nobody's
-    ],
-)
-def test_possible_inputs_are_those_that_order_allows(reading: Reading, expected: set[int]) -> None:
-    assert possible_inputs(WRITING, [reading], proved=()) == expected
-
-
-def test_proved_inputs_are_not_possible_ones() -> None:
-    assert possible_inputs(WRITING, [Reading(1, "A", "b", 1, 10)], proved={1}) == set()
-
-
-def test_memory_before_an_exec_is_a_possible_way() -> None:
-    reading = Reading(1, None, "b", 7, 10)
-    assert possible_inputs(WRITING, [reading], proved=(), executed_from={1: 7}) == {1}
 
 
 def test_more_derivations_than_can_be_stored_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:

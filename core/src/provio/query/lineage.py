@@ -28,11 +28,21 @@ from provio.query.versions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 VERSION: Final = 1
 UP, DOWN = "up", "down"
 
+_PAIRS: Final = (
+    "SELECT w.version, r.version, sum(r.bytes) FROM accesses w JOIN accesses r "
+    "ON r.attempt = w.attempt AND r.version <> w.version AND r.first_mono < w.last_mono "
+    "WHERE w.operation IN ('write', 'mapped-write') AND r.operation IN ('read', 'mapped-read') "
+    "AND w.version >= 0 AND r.version >= 0 "
+)
+_POSSIBLE: Final = {
+    "output": _PAIRS + "AND w.version IN ({}) GROUP BY 1, 2",
+    "input": _PAIRS + "AND r.version IN ({}) GROUP BY 1, 2",
+}
 _STEPS: Final = {
     "output": "SELECT output, input, confidence, bytes FROM derivations WHERE output IN ({})",
     "input": "SELECT output, input, confidence, bytes FROM derivations WHERE input IN ({})",
@@ -195,7 +205,10 @@ def _search(source: Source, start: int, direction: str, depth: int, *, possible:
     while frontier and (depth == 0 or level < depth):
         level += 1
         following: list[int] = []
-        for output, given, confidence, moved in _steps(source, here, frontier):
+        steps = _steps(source, here, frontier)
+        if possible:
+            steps += _possible_steps(source, here, frontier, {(o, i) for o, i, _, _ in steps})
+        for output, given, confidence, moved in steps:
             if confidence != "proved" and not possible:
                 walk.hidden += 1
                 continue
@@ -213,6 +226,18 @@ def _search(source: Source, start: int, direction: str, depth: int, *, possible:
 def _steps(source: Source, here: str, versions: Iterable[int]) -> list[tuple[int, int, str, int | None]]:
     rows = select_in(source, _STEPS[here], versions)
     return sorted((int(o), int(i), c, b) for o, i, c, b in rows)
+
+
+def _possible_steps(
+    source: Source, here: str, versions: Iterable[int], proved: Collection[tuple[int, int]]
+) -> list[tuple[int, int, str, int | None]]:
+    """Return what one attempt read before it last wrote, where no path proves that it went into the output.
+
+    Nothing of this is stored: there would be a row for nearly every pair of files of a task.
+    """
+    rows = select_in(source, _POSSIBLE[here], versions)
+    pairs = {(int(o), int(i)): moved for o, i, moved in rows}
+    return [(*pair, "possible", pairs[pair]) for pair in sorted(pairs.keys() - set(proved))]
 
 
 def _graph(
