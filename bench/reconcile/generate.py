@@ -43,7 +43,7 @@ class _Maker:
         self.chance = chance
         self.noise = noise
         engine = ProcessRef(1, 1)
-        self.events: list[Event] = [RunStarted(_stamp(0), RUN, "bench", "1", "w", "/work", process=engine)]
+        self.events: list[Event] = [RunStarted(_stamp(0), RUN, "bench", "1", "w", "/data", process=engine)]
         self.images: list[Image] = []
         self.epochs: list[Epoch] = []
         self.touches: list[Touch] = []
@@ -56,10 +56,10 @@ class _Maker:
         """Add one attempt with its three images."""
         at = (number + 1) * _SPAN // 4
         name = AttemptId(f"{number:032x}".replace("0", "a", 1))
-        path = f"/work/out/{number}"
+        path = f"/data/out/{number}"
         self.events += [
             TaskStarted(
-                _stamp(at), RUN, name, "rule", f"rule:n={number}", 1, "shell", "/work",
+                _stamp(at), RUN, name, "rule", f"rule:n={number}", 1, "shell", "/data",
                 command=f"cat {number} | sort > {path}", declared=(Declared("output", path),),
             ),
             ProcessStarted(_stamp(at + 1), name, ProcessRef(len(self.images) + 10, len(self.images) + 1)),
@@ -83,7 +83,7 @@ class _Maker:
         self.images.append(
             Image(
                 number, number + 10, 1, number + 10, number + 1, 0, BOOT, "node", parent, False, at, at + 500,
-                name, RUN, argv, b"/bin/x", b"/work", rchar=4096, wchar=4096, file_bytes=8192, ended="exit",
+                name, RUN, argv, b"/bin/x", b"/data", rchar=4096, wchar=4096, file_bytes=8192, ended="exit",
             )
         )  # fmt: skip
         self.epochs.append(Epoch(number, number, 0, at, at + 500, "", "", self.noise + 2))

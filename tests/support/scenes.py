@@ -59,8 +59,8 @@ class Scene:
 
     # what the engine says
 
-    def run(self, *, cwd: str = "/work", process: ProcessRef | None = None, at: int = 0) -> None:
-        self.events.append(RunStarted(stamp(at), RUN, "local", "1", "/work/Snakefile", cwd, process=process))
+    def run(self, *, cwd: str = "/data", process: ProcessRef | None = None, at: int = 0) -> None:
+        self.events.append(RunStarted(stamp(at), RUN, "local", "1", "/data/Snakefile", cwd, process=process))
 
     def run_ends(self, state: str = "succeeded", at: int = 10_000) -> None:
         self.events.append(RunEnded(stamp(at), RUN, state))
@@ -69,7 +69,7 @@ class Scene:
         self, name: str, *, at: int = 1, until: int | None = 9_000, outputs: tuple[str, ...] = (), **more: Any
     ) -> AttemptId:
         fields: dict[str, Any] = {"logical": name, "physical": name, "ordinal": 1, "kind": "shell"}
-        fields |= {"cwd": "/work", "declared": tuple(Declared("output", o) for o in outputs)} | more
+        fields |= {"cwd": "/data", "declared": tuple(Declared("output", o) for o in outputs)} | more
         attempt = attempt_id(name + str(fields["ordinal"]))
         self.events.append(TaskStarted(stamp(at), RUN, attempt, **fields))
         if until is not None:

@@ -102,7 +102,7 @@ def _command(scene: Scene, attempt: AttemptId) -> int:
 def _output(scene: Scene, attempt: AttemptId) -> int:
     assert attempt
     epoch = scene.program("sort")
-    scene.write(epoch, "/work/b", 10)
+    scene.write(epoch, "/data/b", 10)
     return epoch
 
 
@@ -127,7 +127,7 @@ RANKS = {
 
 def _sort(scene: Scene) -> AttemptId:
     scene.run()
-    return scene.attempt("sort", cwd="/scratch/1", command=COMMAND, outputs=("/work/b",))
+    return scene.attempt("sort", cwd="/scratch/1", command=COMMAND, outputs=("/data/b",))
 
 
 @pytest.mark.parametrize(("plant", "method"), RANKS.items(), ids=lambda p: getattr(p, "__name__", str(p)))
@@ -137,7 +137,7 @@ def test_each_kind_of_evidence_decides_alone(
     scene = Scene()
     attempt = _sort(scene)
     epoch = plant(scene, attempt)
-    other = scene.attempt("other", cwd="/scratch/2", command="other", outputs=("/work/other",))
+    other = scene.attempt("other", cwd="/scratch/2", command="other", outputs=("/data/other",))
     found = scene.owner(epoch)
     assert (found.attempt, found.method, found.contradictions) == (attempt, method, ())
     assert found.attempt != other
@@ -169,7 +169,7 @@ def test_live_identity_outranks_all_else_and_the_loser_is_recorded(
     argv = more.pop("argv", "cat")
     epoch = scene.epoch(scene.image(argv, **more), live=winner)  # type: ignore[arg-type]
     if writes:
-        scene.write(epoch, "/work/b", 10)
+        scene.write(epoch, "/data/b", 10)
     named = scene.process(epoch, pid=9, start_ticks=9, cgroup_path=CGROUP, cgroup_id=5, cgroup_checked=True)
     scene.starts_process(loser, named)
     facts = scene.facts()
@@ -183,7 +183,7 @@ def test_all_evidence_is_kept_strongest_first() -> None:
     scene = Scene()
     attempt = _sort(scene)
     epoch = scene.program(SHELL, carried=attempt, cwd=b"/scratch/1")
-    scene.write(epoch, "/work/b", 10)
+    scene.write(epoch, "/data/b", 10)
     methods = [m for m, _, _ in scene.owner(epoch).evidence]
     assert methods == [
         Method.CARRIED, Method.WORKING_DIRECTORY, Method.COMMAND_TEXT, Method.DECLARED_OUTPUT,
@@ -297,18 +297,18 @@ def test_command_text_on_another_boot_is_not_compared_by_clock() -> None:
 
 def test_shared_directory_of_the_run_proves_nothing() -> None:
     scene = Scene()
-    scene.run(cwd="/work")
-    scene.attempt("sort", cwd="/work")
-    assert scene.owner(scene.program("cat", cwd=b"/work")).method is None
+    scene.run(cwd="/data")
+    scene.attempt("sort", cwd="/data")
+    assert scene.owner(scene.program("cat", cwd=b"/data")).method is None
 
 
 def test_declared_outputs_of_two_attempts_cancel_out() -> None:
     scene = Scene()
-    scene.attempt("one", outputs=("/work/1",))
-    scene.attempt("two", outputs=("/work/2",))
+    scene.attempt("one", outputs=("/data/1",))
+    scene.attempt("two", outputs=("/data/2",))
     epoch = scene.program("tee")
-    scene.write(epoch, "/work/1", 10)
-    scene.write(epoch, "/work/2", 10)
+    scene.write(epoch, "/data/1", 10)
+    scene.write(epoch, "/data/2", 10)
     assert scene.owner(epoch).method is None
 
 

@@ -28,13 +28,13 @@ TIMES = st.integers(1, 60)
 def scenes(draw: st.DrawFn) -> Scene:
     """Return a scene of processes, identities, touches and channels in any disorder."""
     scene = Scene()
-    scene.run(cwd=draw(st.sampled_from(["/work", "/elsewhere"])))
+    scene.run(cwd=draw(st.sampled_from(["/data", "/elsewhere"])))
     attempts = [scene.attempt(f"t{n}", at=draw(TIMES), command="cat") for n in range(draw(st.integers(0, 3)))]
     who = ["", ENGINE, *attempts]
     for n in range(draw(st.integers(1, 5))):
         image = scene.image(
             carried=draw(st.sampled_from(who)), parent=draw(st.integers(-1, max(n, 1))),
-            forked=draw(st.booleans()), since=draw(TIMES), cwd=b"/work",
+            forked=draw(st.booleans()), since=draw(TIMES), cwd=b"/data",
         )  # fmt: skip
         for _ in range(draw(st.integers(0, 2))):
             since = draw(TIMES)
