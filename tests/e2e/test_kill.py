@@ -25,8 +25,8 @@ from provio.store import Store
 SEED = 20261121
 DIRECT, ENGINE, JOB, SEALER = 100, 30, 30, 40
 
-LAG = 1500
-"""Writes that a process may do in 1 ms: so often counts reach the file in layout BLOCKS (network storage)."""
+LAG = 1024
+"""In layout BLOCKS (network storage) counts reach the file after so many calls at the latest."""
 
 SNAKEFILE = f"""
 rule all:

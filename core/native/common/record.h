@@ -279,8 +279,8 @@ struct provio_handle {
     int64_t mtime_open, mtime_close, ctime_open, ctime_close; /* CLOCK_REALTIME ns */
     uint64_t t_open, t_close;
     struct provio_direction read, write;
-    uint64_t open_ns; /* duration of the open call */
-    uint64_t reserved1;
+    uint64_t open_ns;   /* duration of the open call */
+    uint64_t reserved1; /* BLOCKS: when it last reached the file, for the writer alone */
 };
 _Static_assert(sizeof(struct provio_handle) == 320, "");
 

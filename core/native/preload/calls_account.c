@@ -93,8 +93,8 @@ static inline void count(struct pv_thread *t, struct pv_open *open, int directio
             d->sampled++;
             d->sampled_ns += end - begin;
         }
-        pv_touched(t, open->rec, sizeof *open->rec);
     }
+    if (PV_UNLIKELY(pv_blocks)) pv_touched(t, open->rec, sizeof *open->rec);
 }
 
 void account_end(int fd, int direction, uint64_t begin, int64_t offset, ssize_t result) {

@@ -60,6 +60,7 @@ struct pv_thread *pv_thread(void);
  * carry PROVIO_OPF_CHILD; NULL elsewhere. No table may be touched through it. */
 struct pv_thread *pv_vforked(void);
 
+extern int pv_blocks;           /* layout BLOCKS: changes of live records have to be told */
 extern int pv_full;             /* mode "full" */
 extern uint32_t pv_image;       /* ref of this process image */
 extern uint64_t *pv_generation; /* page with MADV_WIPEONFORK; 0 in a fresh child */

@@ -292,21 +292,23 @@ struct provio_io *pv_reserve_io(struct pv_thread *t) {
 }
 
 /*
- * In layout BLOCKS what changes often reaches the file at most once in 1 ms:
- * the I/O records since the last time, and live records in between their first
- * operation and their close. The end of the image brings all.
+ * In layout BLOCKS what changes often reaches the file at most once in 1 ms, or
+ * after 1,024 calls: the I/O records since the last time, and each live record
+ * in between its first operation and its close. The end of the image brings all.
  */
 #define OFTEN 1000000u
+#define MANY 1024u
 static __thread uint64_t stored_at;
 static __thread struct {
     const struct provio_block *block;
     uint32_t used;
 } stored_io;
 
-static int is_time(void) {
+/* Whether what was last stored at *since is due again; if so it is now. */
+static int is_time(uint64_t *since) {
     uint64_t now = pv_now();
-    if (now - stored_at < OFTEN) return 0;
-    stored_at = now;
+    if (now - *since < OFTEN) return 0;
+    *since = now;
     return 1;
 }
 
@@ -320,13 +322,16 @@ static void store_io(struct pv_thread *t) {
 void pv_publish_io(struct pv_thread *t, struct provio_io *io) {
     __atomic_store_n(&io->type, PROVIO_REC_IO, __ATOMIC_RELEASE);
     advance(t->io, io + 1);
-    if (PV_UNLIKELY(pv_blocks) && (is_time() || t->io->used + sizeof *io > t->io->length)) store_io(t);
+    if (PV_UNLIKELY(pv_blocks) && (is_time(&stored_at) || t->io->used + sizeof *io > t->io->length))
+        store_io(t);
 }
 
-static int must_store(const struct provio_rec *rec) {
-    const struct provio_handle *h = (const struct provio_handle *)rec;
-    if (rec->type != PROVIO_REC_HANDLE) return is_time();
-    return (h->flags & PROVIO_HANDLE_CLOSED) || h->read.count + h->write.count <= 1 || is_time();
+static int must_store(const void *record) {
+    const struct provio_rec *rec = record;
+    struct provio_handle *h = (struct provio_handle *)(uintptr_t)record;
+    if (rec->type != PROVIO_REC_HANDLE) return is_time(&stored_at);
+    uint64_t calls = h->read.count + h->write.count;
+    return (h->flags & PROVIO_HANDLE_CLOSED) || calls <= 1 || calls % MANY == 0 || is_time(&h->reserved1);
 }
 
 void pv_touched(struct pv_thread *t, const void *rec, size_t size) {
